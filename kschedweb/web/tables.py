@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
@@ -64,6 +64,8 @@ class RowTable:
     columns: tuple[Column, ...]
     # Attributes of a row's element, such as ``data-pod``, with the values that they have.
     marks: Mapping[str, str | Callable[[Any], object]] = field(default_factory=dict)
+    # The key of the column that names the rows; by default the first one.
+    names: str = ""
     # Classes of the table in addition to those that all have.
     css: str = ""
 
@@ -71,6 +73,14 @@ class RowTable:
     def head(self) -> list[str]:
         """The keys of the columns in a file."""
         return [column.key for column in self.columns if column.exported]
+
+    def with_constant(self, key: str, value: object) -> RowTable:
+        """Return the table with a further column of files that has the same value in every row."""
+        return replace(self, columns=(*self.columns, Column(key, value=lambda row: value)))
+
+    def make_row(self, *values: object) -> dict[str, Any]:
+        """Return a row of the values of the columns in a file."""
+        return dict(zip(self.head, values, strict=True))
 
     def export_row(self, row: Any) -> list[object]:
         """Return the row as a file has it."""

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kschedweb.advice.moves import words
+from kschedweb.advice.moves.tables import LANDINGS
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.evictions import kubectl_line
 from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.moves.repeated_cycles import Rounds
 
 FATES = (LANDS, RETURNS, UNFIT, NOT_REPLACED)
-HEAD = ("pod", "workload", "node", "plugin", "profile", "fate", "target", "message")
 FORMATS = ("json", "csv", "kubectl")
 
 
@@ -30,10 +30,11 @@ def to_json(rounds: Rounds, currency: str) -> Json:
         "evicted": len(first.landings),
         "counts": {fate: first.count(fate) for fate in FATES},
         "landings": [
-            dict(zip(HEAD, (landing.pod, landing.workload, landing.source, landing.plugin, landing.profile, *ending),
-                     strict=True))
+            LANDINGS.make_row(
+                landing.pod, landing.workload, landing.source, landing.plugin, landing.profile, landing.fate,
+                landing.target, landing.message,
+            )
             for landing in first.landings
-            for ending in ((landing.fate, landing.target, landing.message),)
         ],
         "before": _balance_to_json(first.before),
         "after": _balance_to_json(first.after),
@@ -72,11 +73,6 @@ def _balance_to_json(balance: ClusterBalance) -> Json:
         for name, spreads in (("requests", balance.requests), ("use", balance.use))
     }
     return {**spreads_by_kind, "nodes": balance.nodes, "cost": balance.cost.amount, "unpriced": balance.cost.unpriced}
-
-
-def landing_rows(answer: Json) -> list[list[object]]:
-    """Return a row for each evicted pod, with the columns of HEAD."""
-    return [[landing[name] for name in HEAD] for landing in answer["landings"]]
 
 
 def kubectl_lines(answer: Json) -> Iterator[str]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change, role_allows
-from kschedweb.advice.moves import answers, scenario_trials, selectors, services, words
+from kschedweb.advice.moves import answers, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.moves.forms import MovesForm
 from kschedweb.advice.moves.requests import DryRunRequest
 from kschedweb.engine.json_types import Json
@@ -24,7 +24,7 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.exports import export_rows
+from kschedweb.web.exports import export_table
 from kschedweb.web.messages import translate_words
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _render_answer(
         return render(request, PAGE, context)
     file = request.GET.get("format", "")
     if file == "csv":
-        return export_rows(file, f"{name}-moves", answers.HEAD, answers.landing_rows(answer))
+        return export_table(file, f"{name}-moves", tables.LANDINGS, answer["landings"])
     if file == "json":
         response: HttpResponse = JsonResponse(answer)
         response["Content-Disposition"] = f'attachment; filename="{name}-moves.json"'
@@ -180,6 +180,8 @@ def _render_answer(
         "sentence": words.render_sentence(answer),
         "gains": words.list_gains(answer),
         "plugins": plugins,
+        "cycles": [{"number": number, **cycle} for number, cycle in enumerate(answer["rounds"], 1)],
+        "tables": tables,
         "plugin": plugin,
         "may_try": role_allows(request.user.role, Action.EDIT),
         "form_values": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},

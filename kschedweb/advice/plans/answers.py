@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.jobs.inquiries import Step
 
-HEAD = ("wave", "pod", "from", "to", "reason", "gain", "budget")
 LOOKING = "Looking for moves"
 
 
@@ -115,10 +114,6 @@ def move_rows(answer: Json) -> Iterator[Json]:
     for number, wave in enumerate(answer["waves"], start=1):
         for move in wave:
             yield {"wave": number, "budget": "", **move}
-
-
-def move_cells(answer: Json) -> list[list[object]]:
-    return [[row[name] for name in HEAD] for row in move_rows(answer)]
 
 
 def render_script(answer: Json) -> str:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, words
+from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.plans.forms import PlanForm, initial_of
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import ENDED
@@ -22,7 +22,7 @@ from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.exports import export_rows
+from kschedweb.web.exports import export_table
 from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "bound": words.describe_bound(answer),
         "gains": words.list_gains(answer),
         "objective": objectives.describe_objective(question.asked),
+        "moves_table": tables.MOVES,
         "page": Paginator(list(answers.move_rows(answer)), PAGE_SIZE).get_page(request.GET.get("page")),
         "trials": selectors.list_trials(request.user, question, answer),
         "form_address": _form_url(question),
@@ -138,7 +139,7 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
 
 def _render_file(form: str, name: str, answer: Json) -> HttpResponseBase:
     if form == "csv":
-        return export_rows(form, f"{name}-plan", answers.HEAD, answers.move_cells(answer))
+        return export_table(form, f"{name}-plan", tables.MOVES, answers.move_rows(answer))
     if form == "kubectl":
         response = HttpResponse(answers.render_script(answer), content_type="text/x-shellscript; charset=utf-8")
         file = f"{name}-plan.sh"

@@ -217,13 +217,19 @@ def empty_state(content: SafeString, title: str, **links: str) -> str:
 
 
 @register.inclusion_tag("parts/row_table.html", takes_context=True)
-def row_table(context: Context, table: RowTable, rows: Iterable[object], label: str = "") -> dict[str, object]:
-    """Render the head and the rows of a table, which are cards on a phone; ``label`` in place of its title."""
+def row_table(
+    context: Context, table: RowTable, rows: Iterable[object], label: str = "", nothing: str = ""
+) -> dict[str, object]:
+    """Render the head and the rows of a table, which are cards on a phone; ``label`` in place of its title.
+
+    Without rows there is one that says ``nothing``.
+    """
     columns = table.shown
+    head = table.names or columns[0].key
     lines = [
         (
             _render_marks(table, row),
-            [(column, _render_cell(context, column, row)) for column in columns],
+            [(column, column.key == head, _render_cell(context, column, row)) for column in columns],
         )
         for row in rows
     ]
@@ -231,6 +237,7 @@ def row_table(context: Context, table: RowTable, rows: Iterable[object], label: 
         "table": table,
         "columns": columns,
         "lines": lines,
+        "nothing": nothing,
         "label": label or table.title,
         "request": context["request"],
     }

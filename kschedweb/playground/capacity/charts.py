@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.json_types import Json
-from kschedweb.playground.capacity.sentences import loss_name
 from kschedweb.web.figures import Chart, make_figure
 from kschedweb.web.units import format_count
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 HOVER = {"node": "%{y}", "pods": "%{x}"}
 # Most bars that can be told apart; more nodes become a histogram, or are cut.
 SINGLE = 40
-FIT_HEAD = ("node", "pods", "plugin", "reason")
-GANGS_HEAD = ("gang", "domain", "pods", "nodes")
-BUFFER_HEAD = ("loss", "nodes", "pods", "placed", "evicted", "pod", "priority", "reason")
-NODES_HEAD = ("node", "zone", "pods", "daemon_pods", "cpu_requested_percent", "memory_requested_percent")
-DRAIN_HEAD = ("order", "node", "pod", "what", "wave", "target", "budget", "words")
 
 
 def fit_chart(answer: CapacityFit | GangFit) -> Chart | None:
@@ -71,25 +65,6 @@ def fit_chart(answer: CapacityFit | GangFit) -> Chart | None:
     return Chart(plot, summary, [gettext("Pods on a node"), gettext("Nodes")], rows)
 
 
-def fit_rows(answer: CapacityFit) -> list[list[object]]:
-    """Return a row for each node, with the columns of FIT_HEAD."""
-    why = {node: reason for reason in answer.reasons for node in reason.nodes.tolist()}
-    return [
-        [name, count, why[node].plugin if node in why else "", why[node].text if node in why else ""]
-        for node, (name, count) in enumerate(zip(answer.names, answer.by_node.tolist(), strict=True))
-    ]
-
-
-def gangs_rows(answer: GangFit) -> list[list[object]]:
-    """Return a row for each gang, with the columns of GANGS_HEAD; nodes with several of its pods as "name ×3"."""
-    rows: list[list[object]] = []
-    for gang, domain in enumerate(answer.domains):
-        counts = answer.nodes_of(gang)
-        names = " ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
-        rows.append([gang + 1, domain, sum(counts.values()), names])
-    return rows
-
-
 def nodes_chart(answer: Sizing) -> Chart | None:
     """Return a chart of pods that do not fit over the tried numbers of new nodes; ``None`` for a single number."""
     attempts = list(answer.unplaced_by_nodes.items())
@@ -121,20 +96,6 @@ def nodes_chart(answer: Sizing) -> Chart | None:
         [gettext("New nodes"), gettext("Pods that do not fit")],
         [[added, unplaced] for added, unplaced in attempts],
     )
-
-
-def nodes_rows(answer: Sizing) -> list[list[object]]:
-    """Return a row for each new node, with the columns of NODES_HEAD."""
-    return [
-        [
-            use.name,
-            use.zone,
-            use.pods,
-            use.daemons,
-            *(round(100 * use.requested[name], 1) for name in ("cpu", "memory")),
-        ]
-        for use in answer.nodes
-    ]
 
 
 def drain_chart(answer: Rehearsal) -> Chart:
@@ -184,36 +145,9 @@ def drain_chart(answer: Rehearsal) -> Chart:
     )
 
 
-def drain_rows(answer: Rehearsal) -> list[list[object]]:
-    """Return a row for each pod, with the columns of DRAIN_HEAD."""
-    rows: list[list[object]] = []
-    for place, node in enumerate(answer.nodes, 1):
-        for move in node.moves:
-            # A pod without controller has no replacement, so nothing moves.
-            outcome = "evicted" if move.target else "deleted"
-            rows.append([place, node.name, move.pod, outcome, move.wave, move.target, move.budget, ""])
-        for block in node.blocks:
-            rows.append([place, node.name, block.pod, f"blocked: {block.kind}", None, "", "", block.message])
-        for stays in node.stays:
-            rows.append([place, node.name, stays.pod, f"left alone: {stays.kind}", None, "", "", ""])
-    return rows
-
-
 def buffer_chart(answer: Buffer) -> Chart | None:
     """Return no chart, because the table of losses has everything already."""
     return None
-
-
-def buffer_rows(answer: Buffer) -> list[list[object]]:
-    """Return a row for each pod without a node after a loss, with the columns of BUFFER_HEAD.
-
-    A loss that leaves no pod without a node has one row.
-    """
-    rows: list[list[object]] = []
-    for loss in answer.losses:
-        head = [loss_name(loss), len(loss.nodes), loss.pods, loss.placed, loss.evicted]
-        rows += [[*head, pod.pod, pod.priority, pod.message] for pod in loss.stranded] or [[*head, "", None, ""]]
-    return rows
 
 
 def _bar_figure(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> Json:

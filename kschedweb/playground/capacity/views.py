@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -15,10 +15,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.capacity import charts, costs, selectors, sentences, services
+from kschedweb.playground.capacity import charts, costs, selectors, sentences, services, tables
 from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
 from kschedweb.playground.capacity.models import CapacityKind
 from kschedweb.playground.capacity.queries import query_from_json
@@ -26,8 +27,9 @@ from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.figures import Chart
+from kschedweb.web.tables import RowTable
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,10 +59,9 @@ class _Page:
 
     kind: CapacityKind
     form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm]
-    # Columns of its table.
-    head: Sequence[str]
+    table: RowTable
     # Makes the table's rows from an answer.
-    rows: Callable[[Any], list[list[object]]]
+    rows: Callable[[Any], list[Json]]
     # Draws an answer; it may return None.
     chart: Callable[[Any], Chart | None]
     # Choices of the form's datalists, by name in the template.
@@ -72,17 +73,15 @@ _NODES = {"node_names": selectors.node_names}
 PAGES = {
     page.kind: page
     for page in (
-        _Page(CapacityKind.FIT, FitForm, charts.FIT_HEAD, charts.fit_rows, charts.fit_chart, _WORKLOADS),
-        _Page(
-            CapacityKind.NODES, NodesForm, charts.NODES_HEAD, charts.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES
-        ),
-        _Page(CapacityKind.GANGS, GangsForm, charts.GANGS_HEAD, charts.gangs_rows, charts.fit_chart, _WORKLOADS),
-        _Page(CapacityKind.BUFFER, BufferForm, charts.BUFFER_HEAD, charts.buffer_rows, charts.buffer_chart, {}),
+        _Page(CapacityKind.FIT, FitForm, tables.FIT, tables.fit_rows, charts.fit_chart, _WORKLOADS),
+        _Page(CapacityKind.NODES, NodesForm, tables.NODES, tables.nodes_rows, charts.nodes_chart, _WORKLOADS | _NODES),
+        _Page(CapacityKind.GANGS, GangsForm, tables.GANGS, tables.gangs_rows, charts.fit_chart, _WORKLOADS),
+        _Page(CapacityKind.BUFFER, BufferForm, tables.BUFFER, tables.buffer_rows, charts.buffer_chart, {}),
         _Page(
             CapacityKind.DRAIN,
             DrainForm,
-            charts.DRAIN_HEAD,
-            charts.drain_rows,
+            tables.DRAIN,
+            tables.drain_rows,
             charts.drain_chart,
             {"zones": selectors.list_zones},
         ),
@@ -245,17 +244,22 @@ def _render_page(
     rows = page.rows(answer)
     if (file := request.GET.get("format")) in FORMATS:
         name, engine = f"{snapshot.cluster.name if snapshot else 'capacity'}-{page.kind}", context["engine"]
-        return export_rows(file, name, (*page.head, "engine"), ((*row, engine) for row in rows))
+        return export_table(file, name, page.table.with_constant("engine", engine), rows)
     if isinstance(answer, CapacityFit):
         # The page has the fullest nodes first; a file keeps the order of the snapshot.
-        rows = sorted(rows, key=lambda row: -_as_number(row[1]))
+        rows = sorted(rows, key=lambda row: -int(row["pods"]))
         context["reasons"] = [
             (reason, [answer.names[node] for node in reason.nodes[:5].tolist()]) for reason in answer.reasons
         ]
+    if page.kind is CapacityKind.BUFFER:
+        rows = [row for row in rows if row["pod"]]
     context |= {
         "answer": answer,
         "sentence": sentences.answer_sentence(answer),
         "chart": page.chart(answer),
+        "table": page.table,
+        "reasons_table": tables.REASONS,
+        "losses_table": tables.LOSSES,
         "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     return render(request, template, context)
@@ -277,7 +281,3 @@ def _render_progress(request: PageRequest, question: Question, context: dict[str
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
     return render(request, "parts/job_wait.html" if part else "playground/capacity/waiting.html", context)
-
-
-def _as_number(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from kschedweb.web.tables import RowTable
 
 if TYPE_CHECKING:
-    from django_stubs_ext import StrPromise
-
     from kschedweb.engine.studies.play.outcome import RunOutcome
 
 # Rows of a table on the page; a file has all.
@@ -23,7 +21,7 @@ Rows = Sequence[Any]
 class RunSection:
     """What an actor did in a run."""
 
-    title: StrPromise
+    title: str
     # Returns whether the run had such an actor.
     is_there: Callable[[RunOutcome], bool]
     table: RowTable
@@ -36,7 +34,7 @@ class RunSection:
     template: str = ""
     context: Callable[[RunOutcome], Mapping[str, object]] = lambda outcome: {}
     # Further tables, which only files have, with the label of their button.
-    files: tuple[tuple[RowTable, Callable[[RunOutcome], Rows], StrPromise], ...] = field(default=())
+    files: tuple[tuple[RowTable, Callable[[RunOutcome], Rows], str], ...] = field(default=())
 
     def show(self, outcome: RunOutcome) -> dict[str, object]:
         """Return the context of playground/runs/section.html."""
