@@ -124,11 +124,11 @@ def _state(raw: Json | None) -> object:
 def test_the_same_seed_has_the_same_happen() -> None:
     first, second = (Watched(seed=5) for _ in range(2))
     for living in (first, second):
-        living.live(600.0)
+        living.live(240.0)
     assert first.seen == second.seen
     assert [raw["metadata"]["name"] for raw in first.all(POD)] == [raw["metadata"]["name"] for raw in second.all(POD)]
     third = Watched(seed=6)
-    third.live(600.0)
+    third.live(240.0)
     assert third.seen != first.seen
 
 
