@@ -110,7 +110,13 @@ function drawWords(grid: Grid, node: number, cell: Cell): SVGElement[] {
   if (grid.hasNames)
     words.push(text(cell.name, { class: `name ${ink}`, x: middle, y: round(y + nameLine * grid.cellHeight) }));
   if (cell.detail && (grid.lines === 2 || !grid.hasNames))
-    words.push(text(cell.detail, { class: `detail ${ink}`, x: middle, y: round(y + detailLine * grid.cellHeight) }));
+    words.push(
+      text(shorten(cell.detail, grid.cellWidth), {
+        class: `detail ${ink}`,
+        x: middle,
+        y: round(y + detailLine * grid.cellHeight),
+      }),
+    );
   return words;
 }
 
@@ -123,6 +129,11 @@ function dividers(grid: Grid): string {
         `M${round(block.column * grid.cellWidth)} ${block.row * grid.cellHeight}v${block.height * grid.cellHeight}`,
     )
     .join("");
+}
+
+function shorten(words: string, width: number): string {
+  const letters = Math.floor(width / 6.4);
+  return words.length <= letters ? words : `${words.slice(0, letters - 1)}…`;
 }
 
 function drawLabel(grid: Grid, block: Grid["blocks"][number]): SVGElement {

@@ -38,7 +38,7 @@ export function legend(show: Colouring, range: Range, categories: string[], bord
 
 /** The class of a colour that stands for a word: states of nodes, or verdicts about them. */
 export function categoryClass(show: Colouring, code: number): string {
-  return show.words ? `v${Math.min(code, 2)}` : `s${code}`;
+  return show.words ? `v${Math.min(code, 4)}` : `s${code}`;
 }
 
 export function borderWords(): Record<Border, string> {
@@ -54,7 +54,7 @@ export function borderWords(): Record<Border, string> {
 function ramp(show: Colouring, { least, most }: Range): HTMLElement[] {
   const unit = show.unit === "%" ? " %" : "";
   const colours = element("span", "ramp");
-  for (let step = 0; step < STEPS; step += 1) colours.append(element("span", `swatch m${step}`));
+  for (let step = 0; step < STEPS; step += 1) colours.append(element("span", `map-swatch m${step}`));
   return [
     element("span", "", `${formatNumber(least)}${unit}`),
     colours,
@@ -64,6 +64,6 @@ function ramp(show: Colouring, { least, most }: Range): HTMLElement[] {
 
 function entry(kind: string, words: string): HTMLElement {
   const line = element("span", "entry");
-  line.append(element("span", `swatch ${kind}`), words);
+  line.append(element("span", `map-swatch ${kind}`), words);
   return line;
 }

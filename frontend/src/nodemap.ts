@@ -401,10 +401,10 @@ class NodeMap {
   private async open(node: number): Promise<void> {
     const name = this.names[node];
     if (!name) return;
-    const [side] = this.sides;
-    if (!side!.root.dataset.pods) {
-      // A map in short has no room for pods: the node has a page of its own.
-      if (side!.root.dataset.nodes) location.assign(`${side!.root.dataset.nodes}${encodeURIComponent(name)}`);
+    const { pods, nodes, nodesSuffix } = this.sides[0]!.root.dataset;
+    if (!pods) {
+      // A map that stands beside other things has no room for pods: the node has a page of its own.
+      if (nodes) location.assign(`${nodes}${encodeURIComponent(name)}${nodesSuffix ?? ""}`);
       return;
     }
     this.node = name;

@@ -22,6 +22,7 @@ from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.fixes import find_pod_fixes, present_fixes
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.decision_questions import decision_ask
+from kschedweb.decisions.node_map import map_decision
 from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.decisions.redaction import redact_decision
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
@@ -30,6 +31,7 @@ from kschedweb.engine.queueing.explaining.pod_links import GATES
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
+from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
@@ -125,6 +127,8 @@ def _render_decision(
     with services.lock_snapshot(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""
         context |= decision_context(request, presentation, "The snapshot has no node", pinned)
+    fields = {name: value for name, value in request.GET.dict().items() if name not in ("show", "by", "group")}
+    context["map"] = map_decision(snapshot, presentation, MapChoice.from_address(request.GET), fields)
     if wait is not None:
         context["answer"] = waiting_headline(pod, wait, cast("Headline", context["answer"]).title)
     context |= present_fixes(redact_decision(snapshot.cluster_id, find_pod_fixes(snapshot, revision, case)))

@@ -174,7 +174,7 @@ def map_snapshot(
         return None
     names = [node["name"] for node in nodes]
     layers = [*own(names), *list_layers(nodes, use)]
-    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, node_prefix(snapshot), choice, fields)
+    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice, fields)
 
 
 def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
@@ -183,9 +183,10 @@ def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[
     return grouping.make_named_groupings([labels.get(node["name"], {}) for node in nodes])
 
 
-def node_prefix(snapshot: Snapshot) -> str:
-    """Return the beginning of the address of a node of the snapshot, whose name follows it."""
-    return f"{reverse('pods')}?{urlencode({'cluster': snapshot.cluster.name})}&node="
+def address_nodes(snapshot: Snapshot) -> tuple[str, str]:
+    """Return what stands before and after the name in the address of a node of the snapshot."""
+    before, _, after = reverse("node", args=["-"]).rpartition("-")
+    return before, f"{after}?{urlencode({'cluster': snapshot.cluster.name})}"
 
 
 def pod_stays(snapshot: Snapshot, node: NodeRow) -> Json:

@@ -235,8 +235,9 @@ class MapSide:
     label: str
     # The nodes at the time that the page shows.
     now: MapState
-    # The beginning of the address of a node: it lists the node's pods without JavaScript.
+    # The address of a node, before its name and after it.
     nodes: str
+    nodes_suffix: str = ""
     # The address of the document.
     columns: str = ""
     # The address of the shown values.
@@ -370,7 +371,7 @@ def make_inline_map(
     names: Sequence[str],
     groupings: Sequence[Grouping],
     sides: Mapping[str, Sequence[MapLayer]],
-    nodes_address: str,
+    nodes_address: tuple[str, str],
     choice: MapChoice,
     fields: Mapping[str, str],
 ) -> NodeMap:
@@ -385,6 +386,6 @@ def make_inline_map(
         document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers])
         frames = {key: {"show": key, "times": 1, **pack_column(layer.values)} for key, layer in by_key.items()}
         now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
-        made.append(MapSide(label, now, nodes_address, inline=document | {"frames": frames}))
+        made.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
     shows = [layer.show for layer in next(iter(sides.values()))]
     return NodeMap(made, shows, choice.by, fields=dict(fields), has_changes=len(made) > 1)
