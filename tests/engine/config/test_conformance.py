@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.engine.releases import RELEASES, cli_validate, load
-from tests.conformance.batches import each
+from tests.conformance.batches import judge_each
 
 RELEASE = RELEASES["1.36"]  # which answered
 BEFORE_V1 = '{"apiVersion":"kubescheduler.config.k8s.io/v1beta3","kind":"KubeSchedulerConfiguration"}'
@@ -30,7 +30,7 @@ def without_warnings(answer: dict[str, Any]) -> dict[str, Any]:
     return comparable | ({"errors": sorted(comparable["errors"])} if "errors" in comparable else {})
 
 
-@each(lambda: [(golden["name"], golden) for golden in CONFIGURATIONS])
+@judge_each(lambda: [(golden["name"], golden) for golden in CONFIGURATIONS])
 def test_a_recorded_configuration_is_answered_as_kube_scheduler_does(golden: dict[str, Any]) -> None:
     assert without_warnings(cli_validate(json.dumps(golden["config"]), RELEASE)) == without_warnings(golden["expected"])
 
