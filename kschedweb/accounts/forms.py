@@ -80,13 +80,13 @@ class DisplayForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=64, help_text="What will use it, such as “CI of team blue”.")
-    scope = forms.ChoiceField(choices=Action.choices, initial=Action.VIEW, label="It may")
+    name = forms.CharField(max_length=64, help_text=_("What will use the token, such as “CI of team blue”."))
+    scope = forms.ChoiceField(choices=Action.choices, initial=Action.VIEW, label=_("Scope"))
     days = forms.IntegerField(
         min_value=1,
         max_value=MAX_TOKEN_DAYS,
         initial=90,
-        label="Days until it expires",
+        label=_("Days until it expires"),
         help_text=f"At most {MAX_TOKEN_DAYS}.",
     )
 

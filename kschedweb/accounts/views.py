@@ -186,7 +186,7 @@ def list_tokens(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 def token_revoke(request: PageRequest, token_id: int) -> HttpResponse:
     token = services.token_revoke(actor=request.user, token=selectors.token_get(request.user, token_id))
-    messages.success(request, f"The token {token.name} no longer works.")
+    messages.success(request, gettext("The token %(token)s no longer works.") % {"token": token.name})
     return redirect("tokens")
 
 
@@ -204,7 +204,7 @@ def person_tokens(request: PageRequest, username: str) -> HttpResponse:
 def person_token_revoke(request: PageRequest, username: str, token_id: int) -> HttpResponse:
     person = selectors.user_get(username)
     token = services.token_revoke(actor=request.user, token=selectors.token_get(person, token_id))
-    messages.success(request, f"The token {token.name} no longer works.")
+    messages.success(request, gettext("The token %(token)s no longer works.") % {"token": token.name})
     return redirect("person-tokens", username)
 
 
@@ -270,7 +270,11 @@ def person_role(request: PageRequest, username: str) -> HttpResponse:
     except ApplicationError as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"{user.username} is now {user.get_role_display().lower()}.")
+        messages.success(
+            request,
+            gettext("%(username)s is now %(role)s.")
+            % {"username": user.username, "role": user.get_role_display().lower()},
+        )
     return redirect("people")
 
 
@@ -283,7 +287,15 @@ def person_active(request: PageRequest, username: str) -> HttpResponse:
     except ApplicationError as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"{user.username} can {'log in again' if user.is_active else 'no longer log in'}.")
+        messages.success(
+            request,
+            (
+                gettext("%(username)s can log in again.")
+                if user.is_active
+                else gettext("%(username)s can no longer log in.")
+            )
+            % {"username": user.username},
+        )
     return redirect("people")
 
 

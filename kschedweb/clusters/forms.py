@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.clusters.connecting.kubeconfig import LIMITS
 from kschedweb.clusters.importing.uploads import read_pieces
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.importing.uploads import Files
     from kschedweb.web.errors import ApplicationError
 
-NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
+NAME_HELP = gettext_noop("Lower-case letters, digits and hyphens, such as production-eu.")
 
 
 class SecretTextarea(forms.Textarea):
@@ -32,10 +33,10 @@ def name_field() -> forms.RegexField:
     return forms.RegexField(
         NAME.pattern,
         strip=True,
-        label="Name",
+        label=_("Name"),
         max_length=63,
-        help_text=NAME_HELP,
-        error_messages={"invalid": "A name has lower-case letters, digits and hyphens, and at most 63 of them."},
+        help_text=_(NAME_HELP),
+        error_messages={"invalid": _("Use lower-case letters, digits and hyphens, at most 63.")},
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -43,7 +44,7 @@ def name_field() -> forms.RegexField:
 def ca_field(empty: str) -> forms.CharField:
     """Return the field for a certificate authority; ``empty`` says what is used without one."""
     return forms.CharField(
-        label="Certificate authority",
+        label=_("Certificate authority"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text=f"PEM. Empty: {empty}.",
@@ -57,23 +58,25 @@ class CredentialsForm(forms.Form):
     secrets = ("token", "kubeconfig", "kubeconfig_file")
 
     token = forms.CharField(
-        label="Token",
+        label=_("Token"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="As kubectl create token prints it. It needs only the verbs list and watch.",
+        help_text=_("As kubectl create token prints it. It needs only the verbs list and watch."),
     )
     ca = ca_field("the one that is stored")
     kubeconfig = forms.CharField(
-        label="Kubeconfig",
+        label=_("Kubeconfig"),
         required=False,
         max_length=LIMITS.size,
         widget=SecretTextarea(attrs={"rows": 8, "autocomplete": "off", "spellcheck": "false"}),
-        help_text="As kubectl config view --raw --flatten --minify prints it. Exec plugins, auth providers, file "
-        "references and proxies are refused.",
+        help_text=_(
+            "As kubectl config view --raw --flatten --minify prints it. Exec plugins, auth providers, file references "
+            "and proxies are refused."
+        ),
     )
-    kubeconfig_file = forms.FileField(label="Or the file", required=False)
+    kubeconfig_file = forms.FileField(label=_("Or the file"), required=False)
     context = forms.CharField(
-        label="Context", required=False, max_length=253, help_text="Empty: the kubeconfig's current context."
+        label=_("Context"), required=False, max_length=253, help_text=_("Leave empty for the current context.")
     )
 
     def clean(self) -> dict[str, Any]:
@@ -96,21 +99,21 @@ class CredentialsForm(forms.Form):
 
     def _read_upload(self, upload: Any, cleaned: dict[str, Any]) -> None:
         if cleaned.get("kubeconfig"):
-            self.add_error("kubeconfig", "Paste the kubeconfig or choose the file, not both.")
+            self.add_error("kubeconfig", gettext("Paste the kubeconfig or choose the file, not both."))
         elif upload.size > LIMITS.size:
-            self.add_error("kubeconfig_file", "The file is larger than a kubeconfig can be (1 MiB).")
+            self.add_error("kubeconfig_file", gettext("The file is larger than a kubeconfig can be (1 MiB)."))
         else:
             try:
                 cleaned["kubeconfig"] = upload.read().decode("utf-8")
             except UnicodeDecodeError:
-                self.add_error("kubeconfig_file", "The file is not text.")
+                self.add_error("kubeconfig_file", gettext("The file is not text."))
 
 
 class ConnectForm(CredentialsForm):
     """One form for three ways to connect. The radio buttons choose the part that is used."""
 
     source = forms.ChoiceField(
-        label="How to connect",
+        label=_("How to connect"),
         choices=[
             (source.value, source.label)
             for source in (ClusterSource.KUBECONFIG, ClusterSource.TOKEN, ClusterSource.IN_CLUSTER)
@@ -120,7 +123,10 @@ class ConnectForm(CredentialsForm):
     )
     name = name_field()
     server = forms.CharField(
-        label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
+        label=_("Server"),
+        required=False,
+        max_length=500,
+        widget=forms.TextInput(attrs={"placeholder": "https://…:6443"}),
     )
     ca = ca_field("the certificate authorities of this system")
     # The fields that the page shows for each source. Errors of other fields are shown at the first of them.
@@ -147,11 +153,11 @@ class ConnectForm(CredentialsForm):
         cleaned = super().clean()
         failed_fields = self.errors.keys() & {"kubeconfig", "kubeconfig_file"}
         if self.takes_kubeconfig(cleaned) and not cleaned.get("kubeconfig") and not failed_fields:
-            self.add_error("kubeconfig", "Paste a kubeconfig or choose its file.")
+            self.add_error("kubeconfig", gettext("Paste a kubeconfig or choose its file."))
         if cleaned.get("source") == ClusterSource.TOKEN:
             for name in ("server", "token"):
                 if not cleaned.get(name) and name not in self.errors:
-                    self.add_error(name, "This is needed to connect with a token.")
+                    self.add_error(name, gettext("This is needed to connect with a token."))
         return cleaned
 
 
@@ -170,34 +176,34 @@ class FilesField(forms.FileField):
 class ImportForm(forms.Form):
     name = name_field()
     file = FilesField(
-        label="Files",
+        label=_("Files"),
         required=False,
         allow_empty_file=True,
         widget=FilesInput(attrs={"accept": ".json,.yaml,.yml,.txt"}),
-        help_text="One or several: lists from kubectl, several YAML documents, exports of kube-scheduler-simulator.",
+        help_text=_("One or several: lists from kubectl, several YAML documents, exports of kube-scheduler-simulator."),
     )
     text = forms.CharField(
-        label="Or paste",
+        label=_("Or paste"),
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
     )
     version = forms.CharField(
-        label="Version of Kubernetes",
+        label=_("Version of Kubernetes"),
         required=False,
         max_length=64,
-        help_text="Such as 1.34. Else what kubectl version -o json says in a file counts, or a guess from kubelets.",
+        help_text=_("Such as 1.34. If empty, it is taken from a file or guessed from the kubelets."),
     )
     replace = forms.BooleanField(
-        label="Replace the earlier import of this name",
+        label=_("Replace the earlier import of this name"),
         required=False,
-        help_text="The earlier snapshots are kept beside it, up to five.",
+        help_text=_("Keeps up to five earlier snapshots."),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors and not cleaned.get("file") and not (cleaned.get("text") or "").strip():
-            self.add_error("file", "Choose a file or paste a text.")
+            self.add_error("file", gettext("Choose a file or paste a text."))
         return cleaned
 
     def uploaded_files(self) -> Files:
@@ -232,8 +238,8 @@ class ScheduleForm(forms.Form):
     """The interval after which a connected cluster is read again."""
 
     refresh_minutes = forms.IntegerField(
-        label="Read every (minutes)",
+        label=_("Read every (minutes)"),
         min_value=0,
         max_value=MOST_MINUTES,
-        help_text="0: only when somebody refreshes it.",
+        help_text=_("0: only on request."),
     )

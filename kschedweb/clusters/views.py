@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -66,7 +67,11 @@ def connect_cluster(request: PageRequest) -> HttpResponse:
         except ApplicationError as error:
             form.add_service_errors(error)
         else:
-            messages.success(request, f"Connected to {cluster.name}, {cluster.server_version}. It is being read now.")
+            messages.success(
+                request,
+                gettext("Connected to %(cluster)s, %(server_version)s. It is being read now.")
+                % {"cluster": cluster.name, "server_version": cluster.server_version},
+            )
             return redirect(f"{reverse('cluster', args=[cluster.name])}?job={job.pk}")
     if form.errors:
         form.tell_emptied()
@@ -96,7 +101,11 @@ def import_files(request: PageRequest) -> HttpResponse:
             else:
                 objects = len(read.objects)
                 left_out = f"; {read.left_out:,} were left out, see below" if read.left_out else ""
-                messages.success(request, f"Imported {objects:,} objects into {cluster.name}{left_out}.")
+                messages.success(
+                    request,
+                    gettext("Imported %(objects)s objects into %(cluster)s%(left_out)s.")
+                    % {"objects": f"{objects:,}", "cluster": cluster.name, "left_out": left_out},
+                )
                 return redirect("cluster", cluster.name)
     context = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024, "resources": RESOURCES}
     return render(request, "clusters/cluster_import.html", context, status=status)
@@ -193,7 +202,9 @@ def delete_cluster(request: PageRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("name", "").strip() == cluster.name:
             services.cluster_delete(user=request.user, cluster=cluster)
-            messages.success(request, f"Cluster {name} deleted, with its snapshots and credentials.")
+            messages.success(
+                request, gettext("Cluster %(name)s deleted, with its snapshots and credentials.") % {"name": name}
+            )
             return redirect("clusters")
         wrong = True
     return render(
@@ -215,7 +226,10 @@ def replace_credentials(request: PageRequest, name: str) -> HttpResponse:
         except ApplicationError as error:
             add_errors(form, error)
         else:
-            messages.success(request, f"Credentials of {cluster.name} replaced. Nothing had to be stopped.")
+            messages.success(
+                request,
+                gettext("Credentials of %(cluster)s replaced. Nothing had to be stopped.") % {"cluster": cluster.name},
+            )
             return redirect("cluster", cluster.name)
     if form.errors:
         form.tell_emptied()

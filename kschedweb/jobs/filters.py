@@ -9,14 +9,15 @@ import django_filters as filters
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.selectors import title_condition
 from kschedweb.web.filtering import GrowingFilterSet
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
 
 class JobFilter(GrowingFilterSet):
-    state = filters.ChoiceFilter(choices=JobState.choices, label="State", empty_label="Any state")
-    search = filters.CharFilter(method="search_titles", label="Search")
+    state = filters.ChoiceFilter(choices=JobState.choices, label=_("State"), empty_label=_("Any state"))
+    search = filters.CharFilter(method="search_titles", label=_("Search"))
 
     indexed = ("state",)
 

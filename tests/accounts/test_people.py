@@ -83,7 +83,7 @@ def test_a_temporary_password_cannot_be_kept(client_with_known_password, viewer)
     }
     page = client_with_known_password.post(reverse("password"), same)
     assert page.status_code == 200
-    assert "another password" in str(page.context["form"].errors["new_password1"])
+    assert "differs from your current one" in str(page.context["form"].errors["new_password1"])
     viewer.refresh_from_db()
     assert viewer.must_change_password
     assert client_with_known_password.post(reverse("password"), NEW_PASSWORD).status_code == 302

@@ -14,11 +14,8 @@ from tests.support.unmarked import bare_texts
 TEMPLATES = ROOT / "frontend" / "templates"
 # The rooms of templates whose every word is marked; docs/languages.md says the same.
 TRANSLATED_TEMPLATES = (
-    "accounts/login.html", "accounts/password.html", "accounts/settings.html", "advice/moves", "advice/plans",
-    "base.html", "dashboard", "decisions",
-    "lists", "live/approvals", "parts", "plain.html", "playground/experiments", "playground/gate",
-    "playground/recordings", "playground/runs", "playground/scenarios", "playground/sweeps", "playground/trying",
-    "policies", "revisions", "watermarks",
+    "account", "accounts", "advice", "base.html", "clusters", "dashboard", "decisions", "fleet", "jobs", "lists",
+    "live", "mfa", "parts", "plain.html", "playground", "policies", "revisions", "watermarks",
 )  # fmt: skip
 # Of kinds of policies that what-if goes by.
 ENGLISH_YET = {"policies/descheduler", "policies/karpenter"}

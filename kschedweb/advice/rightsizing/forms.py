@@ -10,6 +10,7 @@ from kschedweb.advice.rightsizing import words
 from kschedweb.advice.rightsizing.exports import FORMS, KUBECTL, MODES
 from kschedweb.advice.rightsizing.sizing import METHODS, ORDERS, VPA, sort_sizes
 from kschedweb.web.errors import ApplicationError, FieldProblem
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +29,12 @@ class SizesForm(forms.Form):
     """The filters of the list. All fields have defaults."""
 
     namespace = forms.CharField(required=False, max_length=63)
-    search = forms.CharField(label="Workload or container contains", required=False, max_length=253)
-    show = forms.ChoiceField(label="Show", choices=list(words.SHOW_LABELS.items()), required=False)
+    search = forms.CharField(label=_("Workload or container contains"), required=False, max_length=253)
+    show = forms.ChoiceField(label=_("Show"), choices=list(words.SHOW_LABELS.items()), required=False)
     method = forms.ChoiceField(
-        label="Recommend", choices=[(method_name, words.NAMES[method_name]) for method_name in METHODS], required=False
+        label=_("Recommend"),
+        choices=[(method_name, words.NAMES[method_name]) for method_name in METHODS],
+        required=False,
     )
 
     @property

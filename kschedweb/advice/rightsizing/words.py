@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 
 from kschedweb.advice.rightsizing.sizing import MONTH, VPA
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_count, format_cpu, format_price, in_bytes, in_column, price_in_column
 
 if TYPE_CHECKING:
@@ -14,23 +15,24 @@ if TYPE_CHECKING:
     from kschedweb.engine.rightsizing.recommender import RecommenderSettings
 
 NAMES = {
-    VPA: "As VPA",
-    "p50": "50th percentile",
-    "p90": "90th percentile",
-    "p95": "95th percentile",
-    "p99": "99th percentile",
+    VPA: _("As VPA"),
+    "p50": _("50th percentile"),
+    "p90": _("90th percentile"),
+    "p95": _("95th percentile"),
+    "p99": _("99th percentile"),
 }
-SHOW_LABELS = {"": "All", "less": "Request less", "more": "Request more", "unknown": "No history"}
+SHOW_LABELS = {"": _("All"), "less": _("Request less"), "more": _("Request more"), "unknown": _("No history")}
 
 
 def render_heading(totals: SizeTotals, cluster: str, unit: str) -> str:
     if totals.containers == totals.unknown:
-        return f"No use of containers of {cluster} is known yet"
+        return gettext("The use of containers of %(cluster)s is not known yet") % {"cluster": cluster}
     if totals.hour != totals.hour:
-        return f"Right-sized requests of {cluster}"
-    amount = f"{format_price(abs(totals.hour))} {unit}"
-    does = f"save {amount} an hour" if totals.hour >= 0 else f"cost {amount} more an hour"
-    return f"Right-sized requests of {cluster} would {does}"
+        return gettext("Right-sized requests of %(cluster)s") % {"cluster": cluster}
+    amounts = {"cluster": cluster, "amount": f"{format_price(abs(totals.hour))} {unit}"}
+    if totals.hour >= 0:
+        return gettext("Right-sized requests of %(cluster)s would save %(amount)s an hour") % amounts
+    return gettext("Workloads of %(cluster)s use more than they request: right-sized, +%(amount)s an hour") % amounts
 
 
 def format_saving(amount: float, resource: str) -> str:
@@ -59,41 +61,60 @@ def list_savings(totals: SizeTotals, unit: str, hours: int) -> list[tuple[str, s
 
 def describe_history(days: float, samples: int) -> str:
     """Return how much history of a container there is, in words."""
+    count = {"samples": f"{samples:,}"}
     if days >= 2:
-        return f"{days:.0f} days of history, {samples:,} samples"
+        return gettext("%(days)s days of history, %(samples)s samples") % {"days": f"{days:.0f}", **count}
     if days * 24 >= 2:
-        return f"{int(days * 24)} hours of history, {samples:,} samples"
-    return f"{days * 1440:.0f} minutes of history, {samples:,} samples"
+        return gettext("%(hours)s hours of history, %(samples)s samples") % {"hours": int(days * 24), **count}
+    return gettext("%(minutes)s minutes of history, %(samples)s samples") % {"minutes": f"{days * 1440:.0f}", **count}
 
 
 def explain_target(size: ContainerSize, settings: RecommenderSettings, method: str, siblings: int) -> list[str]:
     """Explain in sentences how the target of a container with history was computed."""
-    sentences = [f"There are {describe_history(size.days, size.samples)} of {format_count(size.pods, 'pods')}."]
+    history = {"pods": format_count(size.pods, "pods"), "history": describe_history(size.days, size.samples)}
+    sentences = [gettext("Known of %(pods)s: %(history)s.") % history]
     if method != VPA:
-        return [*sentences, f"The target is the {NAMES[method]} of what was used. No margin and no minimum are added."]
-    shares = settings.cpu.target, settings.memory.target
-    half = settings.cpu_half_life / 3600e9
+        target = gettext("The target is this share of the use: %(method)s. No margin and no minimum are added.")
+        return [*sentences, target % {"method": NAMES[method]}]
     sentences += [
-        f"Each sample of CPU counts by its age: half as much after {half:.0f} hours. "
-        f"{shares[0] * 100:.0f} % of that weight lies at or below the target of CPU before the margin.",
-        f"Of memory each pod gives its peak of {settings.interval / 3600e9:.0f} hours; "
-        f"{shares[1] * 100:.0f} % of their weight lies at or below the target before the margin.",
-        f"A margin of {settings.margin * 100:.0f} % is added. A pod gets at least "
-        f"{format_cpu(round(settings.least_cpu))} CPU and {in_bytes(round(settings.least_memory * 2**20))}, "
-        f"shared by its {format_count(siblings, 'containers')}.",
+        gettext(
+            "Newer CPU samples count more: the weight halves every %(hours)s hours. %(share)s %% of the weight is at "
+            "or below the CPU target, before the margin."
+        )
+        % {"hours": f"{settings.cpu_half_life / 3600e9:.0f}", "share": f"{settings.cpu.target * 100:.0f}"},
+        gettext(
+            "Each pod counts with its memory peak of every %(hours)s hours. %(share)s %% of the weight is at or below "
+            "the memory target, before the margin."
+        )
+        % {"hours": f"{settings.interval / 3600e9:.0f}", "share": f"{settings.memory.target * 100:.0f}"},
+        gettext(
+            "A margin of %(margin)s %% is added. A pod gets at least %(cpu)s CPU and %(memory)s, shared by its "
+            "%(containers)s."
+        )
+        % {
+            "margin": f"{settings.margin * 100:.0f}",
+            "cpu": format_cpu(round(settings.least_cpu)),
+            "memory": in_bytes(round(settings.least_memory * 2**20)),
+            "containers": format_count(siblings, "containers"),
+        },
     ]
     if size.killed:
         sentences.append(
-            f"It was killed {format_count(size.killed, 'times')} for want of memory. "
-            "Each kill counts as use of 20 % more than it requested, and of 100 MiB more at least."
+            gettext(
+                "It ran out of memory %(times)s. Each kill counts as using 20 %% more than requested, at least "
+                "100 MiB more."
+            )
+            % {"times": format_count(size.killed, "times")}
         )
     if not size.is_sure:
-        sentences.append("There is less than a day of history, so the bounds are wide and the target may still change.")
+        sentences.append(
+            gettext("With less than a day of history the bounds are wide and the target may still change.")
+        )
     return sentences
 
 
 def describe_money(rates: HourlyRates) -> str:
     """Explain what amounts of money mean."""
     if rates.money:
-        return "Money is what a core and a GiB cost on average over the nodes that have a price."
-    return "There is no price table, so savings are in node-hours: an average node counts 1 an hour."
+        return gettext("Money: what a core and a GiB cost on average, over the nodes with a price.")
+    return gettext("Without a price table savings are in node-hours: an average node counts 1 an hour.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from kschedweb.live.extender.services import CHANGEABLE
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.live.extender.models import Endpoint
@@ -17,47 +18,52 @@ AT = {"filter": "filters", "score": "scores"}
 
 class EndpointForm(forms.Form):
     plugins = forms.MultipleChoiceField(
-        label="Plugins that decide",
+        label=_("Plugins that decide"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen: all of the policy that kube-scheduler does not have itself.",
+        help_text=_("None chosen: all of the policy that kube-scheduler does not have itself."),
     )
     filters = forms.BooleanField(
-        label="Filter", required=False, help_text="Nodes that the plugins reject are left out."
+        label=_("Filter"), required=False, help_text=_("Nodes that the plugins reject are left out.")
     )
     prioritizes = forms.BooleanField(
-        label="Prioritize", required=False, help_text="The plugins' weighted total, brought to 0 to 10."
+        label=_("Prioritize"), required=False, help_text=_("The plugins' weighted total, brought to 0 to 10.")
     )
     preempts = forms.BooleanField(
-        label="Preempt",
+        label=_("Preempt"),
         required=False,
-        help_text="Nodes that would reject the pod even without the victims are left out.",
+        help_text=_("Nodes that would reject the pod even without the victims are left out."),
     )
     binds = forms.BooleanField(
-        label="Bind", required=False, help_text="Pods are bound with the credentials of the cluster here."
+        label=_("Bind"), required=False, help_text=_("Pods are bound with the credentials of the cluster here.")
     )
     whole_nodes = forms.BooleanField(
-        label="Whole nodes", required=False, help_text="kube-scheduler sends node objects rather than names: slower."
+        label=_("Whole nodes"),
+        required=False,
+        help_text=_("kube-scheduler sends node objects rather than names: slower."),
     )
     weight = forms.IntegerField(
-        label="Weight",
+        label=_("Weight"),
         required=False,
         min_value=1,
         max_value=1_000_000,
-        help_text="Empty: what the plugins weigh together in the policy, so that they count as they would there.",
+        help_text=_("Empty: what the plugins weigh together in the policy, so that they count as they would there."),
     )
     timeout = forms.IntegerField(
-        label="Patience (seconds)", min_value=1, max_value=60, help_text="How long kube-scheduler waits for an answer."
+        label=_("Timeout (seconds)"),
+        min_value=1,
+        max_value=60,
+        help_text=_("How long kube-scheduler waits for an answer."),
     )
     ignorable = forms.BooleanField(
-        label="Ignorable", required=False, help_text="Without an answer kube-scheduler decides alone."
+        label=_("Ignorable"), required=False, help_text=_("Without an answer kube-scheduler decides alone.")
     )
     authority = forms.CharField(
-        label="Certificate authority of this site",
+        label=_("Certificate authority of this site"),
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="PEM text. Empty where a public authority signed this site's certificate.",
+        help_text=_("PEM text. Empty where a public authority signed this site's certificate."),
     )
 
     def __init__(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -45,7 +46,7 @@ def show_extender(request: PageRequest, live_id: UUID) -> HttpResponse:
         if form.is_valid():
             try:
                 services.endpoint_change(user=request.user, live=live, **form.changes)
-                messages.success(request, "Saved. If the configuration changed, paste it again.")
+                messages.success(request, gettext("Saved. If the configuration changed, paste it again."))
                 return redirect("live-extender", live.pk)
             except ApplicationError as error:
                 add_errors(form, error)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
@@ -13,6 +14,7 @@ from kschedweb.live.schedulers.models import LiveScheduler, Lock, Mode
 from kschedweb.live.schedulers.services import CHANGEABLE, MOST_STEPS, NAME_HELP
 from kschedweb.policies.dialects import WITH_PROFILES
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.web.translating import gettext_lazy as _
 
 MODE_WORDS = {
     Mode.OFF: "Nothing is read and nothing is written.",
@@ -21,14 +23,16 @@ MODE_WORDS = {
     Mode.SCHEDULING: "Pods that name this scheduler are placed and bound from here.",
 }
 LIMITS = {
-    "qps": ("Requests a second", "To the API server; 50 is kube-scheduler's default, 0 is no limit."),
-    "burst": ("Requests at once", "How many may go out together; 100 is kube-scheduler's default."),
-    "keep_decisions": ("Decisions kept", "The newest ones."),
-    "keep_days": ("Days kept", "Older decisions are deleted."),
+    "qps": (_("Requests per second"), _("To the API server. 50 is kube-scheduler's default, 0 is no limit.")),
+    "burst": (_("Requests at once"), _("How many may go out together. 100 is kube-scheduler's default.")),
+    "keep_decisions": (_("Decisions to keep"), _("Only the newest are kept.")),
+    "keep_days": (_("Days to keep"), _("Older decisions are deleted.")),
     "keep_columns": (
-        "Decisions kept in full",
-        "With every verdict and score of every node: the newest that bound a pod, and as many that did not. What waits "
-        "for a person is kept so in any case. Of the others the five best nodes are kept.",
+        _("Decisions to keep in full"),
+        _(
+            "With every verdict and score: this many that bound a pod, and as many that did not. Pods that wait for "
+            "approval are always kept in full."
+        ),
     ),
 }
 
@@ -37,13 +41,13 @@ class RevisionForm(forms.Form):
     """The choice of a policy's revision; ``cleaned_data["revision"]`` is the row."""
 
     policy = forms.ModelChoiceField(
-        Policy.objects.filter(kind__in=WITH_PROFILES).order_by("name"), label="Policy", to_field_name="name"
+        Policy.objects.filter(kind__in=WITH_PROFILES).order_by("name"), label=_("Policy"), to_field_name="name"
     )
     revision = forms.CharField(
-        label="Revision",
+        label=_("Revision"),
         required=False,
         max_length=9,
-        help_text="Its number. Empty: the newest one now. A later one is rolled out by an act of its own.",
+        help_text=_("Leave empty for the newest. Later revisions are rolled out separately."),
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
@@ -60,7 +64,11 @@ class RevisionForm(forms.Form):
                 )
             cleaned["revision"] = revisions.first()
             if cleaned["revision"] is None:
-                self.add_error("revision", f"Policy {policy.name} has no revision {number}.")
+                self.add_error(
+                    "revision",
+                    gettext("Policy %(policy)s has no revision %(number)s.")
+                    % {"policy": policy.name, "number": number},
+                )
         return cleaned
 
 
@@ -80,23 +88,27 @@ class LiveForm(forms.Form):
     """The settings of a live scheduler that people change later, besides its mode and its revision."""
 
     lock = forms.ChoiceField(
-        label="Lock",
+        label=_("Lock"),
         required=False,
         choices=[("", "as the policy says, else leases"), *((lock.value, lock.value) for lock in Lock)],
-        help_text="Whoever holds it leads; the others stand by. endpoints and leases alone do not keep each other out: "
-        "from one to the other go by way of endpointsleases, with all processes at one step before the next.",
+        help_text=_(
+            "The process that holds the lock leads; the others stand by. To migrate from endpoints to leases, use "
+            "endpointsleases in between."
+        ),
     )
     lease_namespace = forms.CharField(
-        label="Namespace of the lock",
+        label=_("Namespace of the lock"),
         required=False,
         max_length=63,
-        help_text="Empty: the policy's leaderElection.resourceNamespace, else kube-system.",
+        help_text=_("Leave empty for the policy's leaderElection.resourceNamespace, else kube-system."),
     )
     lease_name = forms.CharField(
-        label="Name of the lock",
+        label=_("Name of the lock"),
         required=False,
         max_length=253,
-        help_text="Empty: the policy's leaderElection.resourceName, else kschedweb-, then the scheduler name.",
+        help_text=_(
+            "Leave empty for the policy's leaderElection.resourceName, else kschedweb- and the scheduler name."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -129,18 +141,18 @@ class NewLiveForm(RevisionForm, LiveForm):
 
     cluster = forms.ModelChoiceField(
         Cluster.objects.none(),
-        label="Cluster",
+        label=_("Cluster"),
         to_field_name="name",
-        empty_label="Choose one",
+        empty_label=_("Choose one"),
     )
     scheduler_name = forms.CharField(
-        label="Scheduler name",
+        label=_("Scheduler name"),
         max_length=63,
         help_text=f"As pods say it in spec.schedulerName. {NAME_HELP}",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     mode = forms.ChoiceField(
-        label="Mode",
+        label=_("Mode"),
         choices=[(mode.value, f"{mode.label}: {words}") for mode, words in MODE_WORDS.items()],
         initial=Mode.OFF,
         widget=forms.RadioSelect,
@@ -163,4 +175,4 @@ class NeedsForm(forms.Form):
 
 
 class StepForm(forms.Form):
-    pods = forms.IntegerField(label="Pods", min_value=1, max_value=MOST_STEPS, initial=1)
+    pods = forms.IntegerField(label=_("Pods"), min_value=1, max_value=MOST_STEPS, initial=1)

@@ -19,13 +19,14 @@ from django.db import models
 from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 from kschedweb.policies.models import Policy, Revision
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class Mode(models.TextChoices):
-    OFF = "off", "Off"
-    SHADOW = "shadow", "Shadow"
-    EXTENDER = "extender", "Extender"
-    SCHEDULING = "scheduling", "Scheduling"
+    OFF = "off", _("Off")
+    SHADOW = "shadow", _("Shadow")
+    EXTENDER = "extender", _("Extender")
+    SCHEDULING = "scheduling", _("Scheduling")
 
 
 class Lock(models.TextChoices):
@@ -41,15 +42,15 @@ class Lock(models.TextChoices):
 class Result(models.TextChoices):
     """The outcome of a decision; ``ON_HOLD`` and ``WAITING`` become one of the others."""
 
-    BOUND = "bound", "Bound"
-    ON_HOLD = "held", "Held for approval"
-    WAITING = "waiting", "Waiting at Permit"
-    UNSCHEDULABLE = "unschedulable", "Unschedulable"
-    ERROR = "error", "Error"
-    DENIED = "denied", "Denied"
-    EXPIRED = "expired", "Expired"
-    SUPERSEDED = "superseded", "Superseded"
-    FAILED = "failed", "Binding failed"
+    BOUND = "bound", _("Bound")
+    ON_HOLD = "held", _("Held for approval")
+    WAITING = "waiting", _("Waiting at Permit")
+    UNSCHEDULABLE = "unschedulable", _("Unschedulable")
+    ERROR = "error", _("Error")
+    DENIED = "denied", _("Denied")
+    EXPIRED = "expired", _("Expired")
+    SUPERSEDED = "superseded", _("Superseded")
+    FAILED = "failed", _("Binding failed")
 
 
 def _range_validators(lowest: int, highest: int) -> list[MinValueValidator | MaxValueValidator]:

@@ -10,6 +10,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -99,7 +100,9 @@ def create_live(request: PageRequest) -> HttpResponse:
                 status = error.status
             else:
                 messages.success(
-                    request, f"{live.scheduler_name} created. It needs these rights in {live.cluster.name}."
+                    request,
+                    gettext("%(scheduler_name)s created. It needs these rights in %(cluster)s.")
+                    % {"scheduler_name": live.scheduler_name, "cluster": live.cluster.name},
                 )
                 return redirect("live-setup", live.pk)
     return render(request, "live/schedulers/new.html", {"form": form}, status=status)
@@ -223,7 +226,7 @@ def change_live(request: PageRequest, live_id: UUID) -> HttpResponse:
                 add_errors(form, error)
                 status = error.status
             else:
-                messages.success(request, "Saved. The change takes effect within a second.")
+                messages.success(request, gettext("Saved. The change takes effect within a second."))
                 return redirect("live-scheduler", live.pk)
     return render(request, "live/schedulers/change.html", {"live": live, "form": form}, status=status)
 
@@ -248,7 +251,11 @@ def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
             live, status = selectors.live_get(live_id), error.status
             context |= {"live": live, "refused": error, "revision": selectors.revision_in_force(live)}
         else:
-            messages.success(request, f"Revision {after.number} of {after.policy.name} takes effect within a second.")
+            messages.success(
+                request,
+                gettext("Revision %(number)s of %(policy)s takes effect within a second.")
+                % {"number": after.number, "policy": after.policy.name},
+            )
             return redirect("live-scheduler", live.pk)
     reviewed = review_roll_out(live, after)
     query = {"policy": after.policy.name, "revision": after.number, "effect": "shown"}
@@ -286,7 +293,11 @@ def switch_mode(request: PageRequest, live_id: UUID) -> HttpResponse:
         except ApplicationError as error:
             messages.error(request, error.detail)
         else:
-            messages.success(request, f"{live.scheduler_name} is switched to {chosen_mode.label.lower()}.")
+            messages.success(
+                request,
+                gettext("%(scheduler)s is now in mode %(mode)s.")
+                % {"scheduler": live.scheduler_name, "mode": chosen_mode.label.lower()},
+            )
         return redirect("live-scheduler", live.pk)
     context = {
         "live": live,
@@ -368,7 +379,11 @@ def delete_live(request: PageRequest, live_id: UUID) -> HttpResponse:
             except ApplicationError as error:
                 wrong = error.detail
             else:
-                messages.success(request, f"{live.scheduler_name} deleted, with its decisions.")
+                messages.success(
+                    request,
+                    gettext("%(scheduler_name)s deleted, with its decisions.")
+                    % {"scheduler_name": live.scheduler_name},
+                )
                 return redirect("live")
     context = {"live": live, "wrong": wrong}
     return render(request, "live/schedulers/delete.html", context, status=400 if wrong else 200)

@@ -7,13 +7,14 @@ from django.db.models import Q, QuerySet
 
 from kschedweb.live.shadow.models import ShadowVerdict, VerdictChoice
 from kschedweb.web.filtering import GrowingFilterSet
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class VerdictFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Pod, node or message contains", max_length=253)
-    namespace = filters.CharFilter(label="Namespace", max_length=63)
-    verdict = filters.ChoiceFilter(choices=VerdictChoice.choices, label="Verdict", empty_label="Any verdict")
-    plugin = filters.CharFilter(label="Plugin", max_length=253)
+    search = filters.CharFilter(method="find", label=_("Pod, node or message contains"), max_length=253)
+    namespace = filters.CharFilter(label=_("Namespace"), max_length=63)
+    verdict = filters.ChoiceFilter(choices=VerdictChoice.choices, label=_("Verdict"), empty_label=_("Any verdict"))
+    plugin = filters.CharFilter(label=_("Plugin"), max_length=253)
 
     indexed = ("namespace", "verdict")
 

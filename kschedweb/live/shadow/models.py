@@ -8,14 +8,15 @@ from kschedweb.accounts.row_access import Covered
 from kschedweb.engine.cycle.judgement import Agreement
 from kschedweb.live.schedulers.models import LiveScheduler
 from kschedweb.policies.models import Revision
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class VerdictChoice(models.TextChoices):
-    AGREE = Agreement.AGREE.value, "Agree"
-    DIFFER = Agreement.DIFFER.value, "Differ"
-    INFEASIBLE = Agreement.INFEASIBLE.value, "Infeasible here"
-    WOULD_PLACE = Agreement.WOULD_PLACE.value, "Would be placed here"
-    FAILED = Agreement.FAILED.value, "Failed here"
+    AGREE = Agreement.AGREE.value, _("Agree")
+    DIFFER = Agreement.DIFFER.value, _("Differ")
+    INFEASIBLE = Agreement.INFEASIBLE.value, _("Infeasible here")
+    WOULD_PLACE = Agreement.WOULD_PLACE.value, _("Would be placed here")
+    FAILED = Agreement.FAILED.value, _("Failed here")
 
 
 class ShadowVerdict(models.Model):

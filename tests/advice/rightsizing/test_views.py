@@ -76,12 +76,9 @@ def test_what_would_be_more_is_said_in_words(client_as: Callable[..., Any], used
     assert f"needs {format_saving(-getattr(size, resource).saved, resource)} more" in row
 
 
-@pytest.mark.parametrize(("hour", "sentence"), [(0.5, "save 0.50 EUR an hour"), (-2, "cost 2.00 EUR more an hour")])
+@pytest.mark.parametrize(("hour", "sentence"), [(0.5, "would save 0.50 EUR an hour"), (-2, "+2.00 EUR an hour")])
 def test_the_heading_says_what_is_saved_or_costs_more(hour: float, sentence: str) -> None:
-    assert (
-        render_heading(SizeTotals(1, 0, 0, 0, hour, 1.0), "demo", "EUR")
-        == f"Right-sized requests of demo would {sentence}"
-    )
+    assert render_heading(SizeTotals(1, 0, 0, 0, hour, 1.0), "demo", "EUR").endswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +102,7 @@ def test_a_workload_has_its_figures_and_says_how_they_came_about(
     (block, *_) = answer.context["blocks"]
     assert len(block["charts"]) == 4
     assert len(block["reasons"]) >= 4
-    assert "half as much after 24 hours" in answer.content.decode()
+    assert "the weight halves every 24 hours" in answer.content.decode()
     assert client.get("/right-sizing/workload/?cluster=demo&workload=a/Deployment/b").status_code == 404
 
 

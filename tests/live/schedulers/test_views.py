@@ -157,7 +157,7 @@ def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
     assert "Go by way of endpointsleases, or switch it off first." in error.text
     [lock_element] = elements(client.get(address), "[data-lock]")
     assert lock_element["data-lock"] == "leases"
-    assert "Whoever holds the Lease kube-system/kschedweb-kschedweb leads" in lock_element.text
+    assert "The holder of the Lease kube-system/kschedweb-kschedweb leads" in lock_element.text
     assert client.post(f"{address}change/", {**form, "lock": "endpointsleases"}).status_code == 302
     page = client.get(address)
     assert [element["data-lock"] for element in elements(page, "[data-lock]")] == ["endpointsleases"]
