@@ -4,7 +4,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { build, context } from "esbuild";
 
 const out = "dist";
-const entries = ["app.ts", "charts.ts", "nodemap.ts", "document-editor.ts", "approvals.ts", "reference.ts", "css/app.css"];
+const entries = [
+  "app.ts",
+  "charts.ts",
+  "nodemap.ts",
+  "document-editor.ts",
+  "approvals.ts",
+  "reference.ts",
+  "css/app.css",
+];
 const icons = readFileSync("src/icons.txt", "utf8").split(/\s+/).filter(Boolean);
 
 /** Gathers the icons named in src/icons.txt into one SVG file of symbols. */

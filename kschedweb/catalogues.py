@@ -40,7 +40,7 @@ PLURAL: Final = frozenset({"ngettext", "ngettext_lazy", "ngettext_noop"})
 # What Django makes of a template, and what scripts call.
 _IN_TEMPLATES: Final = re.compile(r"""(?<!\w)(?:n?gettext|_)\((?=\s*u?["'])""")
 _STRING: Final = re.compile(r"""\s*u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(,?)""", re.DOTALL)
-_IN_SCRIPTS: Final = re.compile(r"""(?<![\w.])(?:t|n)\((?=\s*["'])""")
+_IN_SCRIPTS: Final = re.compile(r"""(?<![\w.])translate(?:Count)?\((?=\s*["'])""")
 _LITERAL: Final = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*(,?)""", re.DOTALL)
 
 Message = str | tuple[str, str]  # with its plural, where it has one
@@ -60,7 +60,8 @@ def collect_messages(domain: str) -> dict[Message, list[str]]:
 def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
     if domain == "djangojs":
         for path in sorted(SCRIPTS.rglob("*.ts")):
-            yield str(path.relative_to(ROOT)), _called_texts(path.read_text(), _IN_SCRIPTS, _LITERAL, plural="n")
+            texts = _called_texts(path.read_text(), _IN_SCRIPTS, _LITERAL, plural="translateCount")
+            yield str(path.relative_to(ROOT)), texts
         return
     for path in sorted(TEMPLATES.rglob("*.html")):
         yield str(path.relative_to(ROOT)), in_template(path.read_text())

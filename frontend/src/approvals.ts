@@ -1,7 +1,7 @@
 // The inbox of approvals: keys, and time that runs down. Everything it does has a plain link or form beneath it.
 
-import { formatDuration } from "./durations";
-import { t } from "./words";
+import { formatDuration } from "./duration-words";
+import { translate } from "./words";
 
 const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
 
@@ -13,8 +13,10 @@ startUndo();
 startKeys();
 
 /** "59 min 3 s left", as the server words it. */
-function timeLeft(seconds: number): string {
-  return seconds < 1 ? t("no time left") : t("%(lasting)s left", { lasting: formatDuration(Math.floor(seconds)) });
+function formatTimeLeft(seconds: number): string {
+  return seconds < 1
+    ? translate("no time left")
+    : translate("%(lasting)s left", { lasting: formatDuration(Math.floor(seconds)) });
 }
 
 function startClock(): void {
@@ -30,7 +32,7 @@ function startClock(): void {
       ring.classList.toggle("urgent", urgent);
       const text = ring.parentElement?.querySelector<HTMLElement>("[data-left]");
       if (text) {
-        text.textContent = timeLeft(seconds);
+        text.textContent = formatTimeLeft(seconds);
         text.classList.toggle("urgent", urgent);
       }
     }
@@ -60,13 +62,14 @@ function startKeys(): void {
   const list = document.getElementById("mail");
   const form = document.getElementById("decide") as HTMLFormElement | null;
   if (!list) return;
-  const rows = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(".mail-row")];
-  const current = (): HTMLElement | undefined => rows().find((row) => row.classList.contains("current")) ?? rows()[0];
-  const box = (row?: HTMLElement): HTMLInputElement | null =>
+  const listRows = (): HTMLElement[] => [...list.querySelectorAll<HTMLElement>(".mail-row")];
+  const currentRow = (): HTMLElement | undefined =>
+    listRows().find((row) => row.classList.contains("current")) ?? listRows()[0];
+  const checkboxOf = (row?: HTMLElement): HTMLInputElement | null =>
     row?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
 
-  const choose = (row: HTMLElement): void => {
-    for (const candidateRow of rows()) {
+  const selectRow = (row: HTMLElement): void => {
+    for (const candidateRow of listRows()) {
       const chosen = candidateRow === row;
       candidateRow.classList.toggle("current", chosen);
       const link = candidateRow.querySelector("a");
@@ -76,40 +79,42 @@ function startKeys(): void {
   };
   list.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".mail-row");
-    if (row && (event.target as Element).closest("a")) choose(row);
+    if (row && (event.target as Element).closest("a")) selectRow(row);
   });
   list.addEventListener("htmx:beforeRequest", (event) => {
     if (BESIDE.matches) return;
     event.preventDefault();
     window.location.assign((event.target as HTMLAnchorElement).href);
   });
-  const move = (offset: number): void => {
-    const mailRows = rows();
-    const index = mailRows.indexOf(current() as HTMLElement);
+  const moveSelection = (offset: number): void => {
+    const mailRows = listRows();
+    const index = mailRows.indexOf(currentRow() as HTMLElement);
     const row = mailRows[Math.min(Math.max(index + offset, 0), mailRows.length - 1)];
     const link = row?.querySelector("a");
     link?.focus();
     if (row && row !== mailRows[index]) link?.click();
   };
-  const ticked = (): HTMLInputElement[] =>
-    rows()
-      .map(box)
+  const tickedBoxes = (): HTMLInputElement[] =>
+    listRows()
+      .map(checkboxOf)
       .filter((box): box is HTMLInputElement => !!box?.checked);
-  const count = (): void => {
+  const showCount = (): void => {
     const element = document.getElementById("decide-count");
-    const number = ticked().length;
+    const number = tickedBoxes().length;
     if (element)
-      element.textContent = number ? t("%(number)s selected.", { number }) : t("Select pods to decide them together.");
+      element.textContent = number
+        ? translate("%(number)s selected.", { number })
+        : translate("Select pods to decide them together.");
     for (const button of form?.querySelectorAll("button") ?? []) button.disabled = !number;
   };
-  list.addEventListener("change", count);
-  window.addEventListener("pageshow", count); // the browser may have put ticks back
+  list.addEventListener("change", showCount);
+  window.addEventListener("pageshow", showCount); // the browser may have put ticks back
   // The form of the selected requests, or else that of the open one, which stands in its pane.
-  const meant = (): HTMLFormElement | null =>
-    ticked().length ? form : document.querySelector<HTMLFormElement>("#pane form.decide");
+  const targetForm = (): HTMLFormElement | null =>
+    tickedBoxes().length ? form : document.querySelector<HTMLFormElement>("#pane form.decide");
   const reasonOf = (decideForm: HTMLFormElement | null): HTMLInputElement | null =>
     decideForm?.querySelector<HTMLInputElement>("input[name=reason]") ?? null;
-  const submit = (decideForm: HTMLFormElement | null, verdict: string): void =>
+  const submitVerdict = (decideForm: HTMLFormElement | null, verdict: string): void =>
     decideForm?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
   document.addEventListener("keydown", (event) => {
     const input = event.target as HTMLInputElement;
@@ -117,9 +122,9 @@ function startKeys(): void {
     if (!decideForm) return;
     if (event.key === "Enter") {
       event.preventDefault();
-      if (input.value.trim()) submit(decideForm, "deny");
+      if (input.value.trim()) submitVerdict(decideForm, "deny");
     } else if (event.key === "Escape") {
-      current()?.querySelector("a")?.focus();
+      currentRow()?.querySelector("a")?.focus();
     }
   });
   document.addEventListener("keydown", (event) => {
@@ -130,19 +135,19 @@ function startKeys(): void {
       (target instanceof HTMLInputElement && target.type !== "checkbox");
     if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
     if (localStorage.getItem(KEEP) === "off") return;
-    if (event.key === "j") move(1);
-    else if (event.key === "k") move(-1);
-    else if (event.key === "x") box(current())?.click();
-    else if (event.key === "a") submit(meant(), "approve");
+    if (event.key === "j") moveSelection(1);
+    else if (event.key === "k") moveSelection(-1);
+    else if (event.key === "x") checkboxOf(currentRow())?.click();
+    else if (event.key === "a") submitVerdict(targetForm(), "approve");
     else if (event.key === "d") {
       event.preventDefault();
-      const reason = reasonOf(meant());
-      if (reason?.value.trim()) submit(meant(), "deny");
+      const reason = reasonOf(targetForm());
+      if (reason?.value.trim()) submitVerdict(targetForm(), "deny");
       else if (reason) {
-        reason.placeholder = t("Why is it denied? Enter denies");
+        reason.placeholder = translate("Why is it denied? Enter denies");
         reason.focus();
       }
     }
   });
-  count();
+  showCount();
 }

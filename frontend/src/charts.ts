@@ -1,7 +1,7 @@
 // Draws the figures of a page. The server makes them without colours: these come from the theme's tokens, as a template.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { themeColour } from "./columns";
-import { type Figure, narrowed } from "./narrow";
+import { type Figure, fitToPhone } from "./narrow";
 import { STEPS } from "./nodemap-scale";
 import { startPlayers } from "./player";
 
@@ -10,7 +10,7 @@ const PAPER = 680; // pixels of its width
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"];
 
 /** What belongs to one policy of a comparison has its colour in every figure: meta.side is the policy's place. */
-function colour(trace: Record<string, unknown>): void {
+function colourBySide(trace: Record<string, unknown>): void {
   const side = (trace.meta as { side?: number } | undefined)?.side;
   if (side === undefined) return;
   const color = COLOURS[side % COLOURS.length];
@@ -19,7 +19,7 @@ function colour(trace: Record<string, unknown>): void {
 }
 
 /** Deviations on both sides of a median have the colours of the matrix: meta.scale is "diverging". */
-function diverging(trace: Record<string, unknown>): void {
+function useDivergingScale(trace: Record<string, unknown>): void {
   if ((trace.meta as { scale?: string } | undefined)?.scale !== "diverging") return;
   trace.colorscale = [
     [0, themeColour("below-3")],
@@ -29,7 +29,7 @@ function diverging(trace: Record<string, unknown>): void {
 }
 
 /** Plotly's template of the theme's tokens: what a figure does not say itself. */
-function template(narrow: boolean): object {
+function themeTemplate(narrow: boolean): object {
   const text = themeColour("text");
   const line = themeColour("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
@@ -54,21 +54,21 @@ function figureOf(element: HTMLElement): Figure | undefined {
   return source?.textContent ? (JSON.parse(source.textContent) as Figure) : undefined;
 }
 
-function draw(element: HTMLElement, widest?: number): void {
-  waiting.unobserve(element);
-  far.delete(element);
+function drawFigure(element: HTMLElement, widest?: number): void {
+  whenVisible.unobserve(element);
+  farFigures.delete(element);
   const figure = figureOf(element);
   if (!figure) return;
   element.style.height = "";
   const narrow = element.clientWidth < 500;
   if (widest) figure.layout.width = Math.min(element.clientWidth, widest);
-  figure.data.forEach(colour);
-  figure.data.forEach(diverging);
-  if (narrow) narrowed(figure);
+  figure.data.forEach(colourBySide);
+  figure.data.forEach(useDivergingScale);
+  if (narrow) fitToPhone(figure);
   void Plotly.react(
     element,
     figure.data,
-    { ...figure.layout, template: template(narrow) },
+    { ...figure.layout, template: themeTemplate(narrow) },
     { displayModeBar: false, responsive: true },
   );
   const first = !element.dataset.bound;
@@ -93,45 +93,45 @@ function draw(element: HTMLElement, widest?: number): void {
 }
 
 // Figures that are hidden, or more than a screen away, are drawn once they are not …
-const waiting = new IntersectionObserver(
+const whenVisible = new IntersectionObserver(
   (entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target as HTMLElement);
+    for (const { isIntersecting, target } of entries) if (isIntersecting) drawFigure(target as HTMLElement);
   },
   { rootMargin: "100% 0px" },
 );
 
 // … and those far away before that, one by one, where the page has nothing else to do. Safari does not tell.
-const far = new Set<HTMLElement>();
+const farFigures = new Set<HTMLElement>();
 const whenIdle = (then: () => void): unknown => window.requestIdleCallback?.(then) ?? setTimeout(then, 100);
 
 function drawFar(): void {
-  const [next] = far;
+  const [next] = farFigures;
   if (!next) return;
-  draw(next);
+  drawFigure(next);
   whenIdle(drawFar);
 }
 
-function near(element: HTMLElement): boolean {
+function isNear(element: HTMLElement): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   return top < 2 * innerHeight && bottom > -innerHeight;
 }
 
-function figures(root: ParentNode): HTMLElement[] {
+function listFigures(root: ParentNode): HTMLElement[] {
   return [...root.querySelectorAll<HTMLElement>("[data-figure]")];
 }
 
 function drawNear(root: ParentNode = document): void {
-  const placeholders = figures(root);
+  const placeholders = listFigures(root);
   // Each keeps its place free, so that nothing moves when it is drawn.
   for (const element of placeholders) {
     const height = element.dataset.bound ? undefined : figureOf(element)?.layout.height;
     if (typeof height === "number") element.style.height = `${height}px`;
   }
   const visible = placeholders.filter((element) => element.clientWidth > 0);
-  const first = visible.filter(near);
-  for (const element of placeholders) waiting.observe(element);
-  for (const element of visible) far.add(element);
-  for (const element of first) draw(element);
+  const first = visible.filter(isNear);
+  for (const element of placeholders) whenVisible.observe(element);
+  for (const element of visible) farFigures.add(element);
+  for (const element of first) drawFigure(element);
   whenIdle(drawFar);
 }
 
@@ -144,7 +144,7 @@ function startPrinting(): void {
     root.dataset.theme = "light";
     root.dataset.paper = String(PAPER);
     document.dispatchEvent(new Event("themechange"));
-    for (const element of figures(document)) draw(element, PAPER);
+    for (const element of listFigures(document)) drawFigure(element, PAPER);
   });
   addEventListener("afterprint", () => {
     delete root.dataset.paper;

@@ -4,7 +4,7 @@
 export type Column = { bytes: 1 | 2; values: string };
 export type Numbers = { data: Uint8Array | Uint16Array; absent: number };
 
-export function unpack(column: Column): Numbers {
+export function unpackColumn(column: Column): Numbers {
   const bytes = Uint8Array.from(atob(column.values), (character) => character.charCodeAt(0));
   if (column.bytes === 1) return { data: bytes, absent: 255 };
   const view = new DataView(bytes.buffer);
@@ -30,7 +30,7 @@ export function formatNumber(value: number): string {
 }
 
 /** An element with a class and a text. */
-export function element<Name extends keyof HTMLElementTagNameMap>(
+export function createElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className = "",
   text = "",
@@ -43,7 +43,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
 
 /** The colour that the theme gives to `.probe-<name>`: light-dark() is only resolved in a used value. */
 export function themeColour(name: string): string {
-  const probe = element("i", `probe-${name}`);
+  const probe = createElement("i", `probe-${name}`);
   probe.hidden = true;
   document.body.append(probe);
   const color = getComputedStyle(probe).color;

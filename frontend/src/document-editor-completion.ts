@@ -37,7 +37,7 @@ interface Line {
   dashed: boolean;
 }
 
-function read(text: string): Line | null {
+function parseLine(text: string): Line | null {
   if (/^\s*(#|$)/.test(text)) return null;
   const match = LINE.exec(text);
   if (!match) return null;
@@ -51,13 +51,13 @@ function read(text: string): Line | null {
 }
 
 /** Where the line stands, from the indentation of the lines around it. */
-function placeOf(doc: Text, number: number, indent: number, startsItem: boolean): Place {
+function findPlace(doc: Text, number: number, indent: number, startsItem: boolean): Place {
   const path: string[] = [];
   const siblings = new Map<string, string>();
   let limit = indent;
   let inItem = !startsItem;
   for (let above = number - 1; above > 0; above--) {
-    const line = read(doc.line(above).text);
+    const line = parseLine(doc.line(above).text);
     if (!line) continue;
     if (line.indent === limit && path.length === 0 && inItem) {
       if (line.key) siblings.set(line.key, line.value);
@@ -72,7 +72,7 @@ function placeOf(doc: Text, number: number, indent: number, startsItem: boolean)
     if (line.dashed && outer < limit) limit = outer + 1;
   }
   for (let below = number + 1; below <= doc.lines; below++) {
-    const line = read(doc.line(below).text);
+    const line = parseLine(doc.line(below).text);
     if (!line) continue;
     if (line.indent < indent || line.dashed) break;
     if (line.indent === indent && line.key) siblings.set(line.key, line.value);
@@ -80,16 +80,16 @@ function placeOf(doc: Text, number: number, indent: number, startsItem: boolean)
   return { path, siblings };
 }
 
-function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
+function resolveSchema(root: Schema, schema: Schema | undefined): Schema | undefined {
   let current = schema;
   for (let step = 0; current && (current.$ref || current.items) && step < 20; step++) {
-    const target: Schema | undefined = current.items ?? follow(root, current.$ref ?? "");
+    const target: Schema | undefined = current.items ?? followReference(root, current.$ref ?? "");
     current = target;
   }
   return current;
 }
 
-function follow(root: Schema, reference: string): Schema | undefined {
+function followReference(root: Schema, reference: string): Schema | undefined {
   const keys = reference.replace(/^#\//, "").split("/");
   return keys.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root) as
     | Schema
@@ -97,11 +97,13 @@ function follow(root: Schema, reference: string): Schema | undefined {
 }
 
 function schemaAt(root: Schema, path: string[], plugin: string): Schema | undefined {
-  let current = resolve(root, root);
+  let current = resolveSchema(root, root);
   let previous = "";
   for (const key of path) {
     const isArgs = key === "args" && previous === "pluginConfig";
-    current = isArgs ? resolve(root, root.$defs?.[`${plugin}Args`]) : resolve(root, current?.properties?.[key]);
+    current = isArgs
+      ? resolveSchema(root, root.$defs?.[`${plugin}Args`])
+      : resolveSchema(root, current?.properties?.[key]);
     previous = key;
   }
   return current;
@@ -111,25 +113,25 @@ function schemaAt(root: Schema, path: string[], plugin: string): Schema | undefi
 function pluginOf(doc: Text, number: number): string {
   let indent = Infinity;
   for (let above = number; above > 0; above--) {
-    const line = read(doc.line(above).text);
+    const line = parseLine(doc.line(above).text);
     if (line?.key === "args" && line.indent < indent) {
       indent = line.indent;
-      const { siblings } = placeOf(doc, above, line.indent, line.dashed);
+      const { siblings } = findPlace(doc, above, line.indent, line.dashed);
       return siblings.get("name") ?? "";
     }
   }
   return "";
 }
 
-function words(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function keyOption(root: Schema, key: string, property: Schema): Completion {
-  const schema = resolve(root, property);
+  const schema = resolveSchema(root, property);
   const type = property.type ?? schema?.type;
   const nested = Boolean(schema?.properties) || type === "object" || type === "array";
-  const base = property.default === undefined ? {} : { detail: `default ${words(property.default)}` };
+  const base = property.default === undefined ? {} : { detail: `default ${formatValue(property.default)}` };
   return {
     label: key,
     apply: nested ? `${key}:` : `${key}: `,
@@ -139,12 +141,12 @@ function keyOption(root: Schema, key: string, property: Schema): Completion {
   };
 }
 
-function values(root: Schema, schema: Schema | undefined, key: string): Completion[] {
-  const target = resolve(root, schema?.properties?.[key]);
+function listValueOptions(root: Schema, schema: Schema | undefined, key: string): Completion[] {
+  const target = resolveSchema(root, schema?.properties?.[key]);
   const constants = (target?.anyOf ?? []).filter((constant) => constant.const !== undefined);
   if (constants.length) {
     return constants.map((constant) => ({
-      label: constant.const === "*" ? '"*"' : words(constant.const),
+      label: constant.const === "*" ? '"*"' : formatValue(constant.const),
       type: "class",
       info: constant.description ?? "",
     }));
@@ -152,21 +154,21 @@ function values(root: Schema, schema: Schema | undefined, key: string): Completi
   const allowedValues = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
   return allowedValues
     .filter((value) => typeof value !== "object")
-    .map((value) => ({ label: words(value), type: "enum" }));
+    .map((value) => ({ label: formatValue(value), type: "enum" }));
 }
 
-function complete(context: CompletionContext, root: Schema): CompletionResult | null {
+function completeAt(context: CompletionContext, root: Schema): CompletionResult | null {
   const line = context.state.doc.lineAt(context.pos);
   const prefix = line.text.slice(0, context.pos - line.from);
   const dashes = /^(\s*)((?:- +)*)/.exec(prefix);
   const indent = (dashes?.[0] ?? "").length;
   const startsItem = Boolean(dashes?.[2]);
-  const { path, siblings } = placeOf(context.state.doc, line.number, indent, startsItem);
+  const { path, siblings } = findPlace(context.state.doc, line.number, indent, startsItem);
   const schema = schemaAt(root, path, pluginOf(context.state.doc, line.number));
   const content = prefix.slice(indent);
   const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(content);
   if (value) {
-    const options = values(root, schema, value[2] ?? "");
+    const options = listValueOptions(root, schema, value[2] ?? "");
     return options.length ? { from: context.pos - (value[4] ?? "").length, options, validFor: /^[\w./*-]*$/ } : null;
   }
   if (!/^[\w-]*$/.test(content) || (!content && !context.explicit)) return null;
@@ -177,12 +179,12 @@ function complete(context: CompletionContext, root: Schema): CompletionResult | 
 }
 
 /** Completion from the schema that `load` fetches when it is first needed. */
-export function completion(load: () => Promise<Schema>): Extension {
+export function schemaCompletion(load: () => Promise<Schema>): Extension {
   return autocompletion({
     override: [
       async (context) => {
         try {
-          return complete(context, await load());
+          return completeAt(context, await load());
         } catch {
           return null; // Without the schema there is no completion, and everything else goes on.
         }

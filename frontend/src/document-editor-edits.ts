@@ -9,7 +9,7 @@ export interface Finding {
 }
 
 /** The least that makes `text` of `old`, so that the cursor and the history stay where they are. */
-export function difference(old: string, text: string): { from: number; to: number; insert: string } | undefined {
+export function minimalEdit(old: string, text: string): { from: number; to: number; insert: string } | undefined {
   if (old === text) return undefined;
   const shorter = Math.min(old.length, text.length);
   let start = 0;
@@ -20,7 +20,7 @@ export function difference(old: string, text: string): { from: number; to: numbe
 }
 
 /** The position of a line and column, counted from 1; what lies outside is at the nearest edge. */
-export function position(doc: Text, line: number, column: number): number {
+export function positionAt(doc: Text, line: number, column: number): number {
   const place = doc.line(Math.min(Math.max(line, 1), doc.lines));
   return Math.min(place.from + column - 1, place.to);
 }
@@ -35,9 +35,9 @@ export function schemaAddress(address: string, release: string | undefined): str
 }
 
 /** What of the text is marked for a finding: its columns, or the rest of its line. */
-export function marked(doc: Text, finding: Finding): { from: number; to: number } {
-  const from = position(doc, finding.line, finding.column);
+export function markedRange(doc: Text, finding: Finding): { from: number; to: number } {
+  const from = positionAt(doc, finding.line, finding.column);
   const ends = finding.endColumn > finding.column;
-  const to = ends ? position(doc, finding.line, finding.endColumn) : doc.lineAt(from).to;
+  const to = ends ? positionAt(doc, finding.line, finding.endColumn) : doc.lineAt(from).to;
   return { from, to: Math.max(from, to) };
 }

@@ -10,8 +10,8 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
-import { completion, type Schema } from "./document-editor-completion";
-import { difference, type Finding, marked, position, schemaAddress } from "./document-editor-edits";
+import { type Schema, schemaCompletion } from "./document-editor-completion";
+import { type Finding, markedRange, minimalEdit, positionAt, schemaAddress } from "./document-editor-edits";
 import { startForm } from "./document-form";
 import { startOrdering } from "./document-order";
 
@@ -27,7 +27,7 @@ interface State {
 
 const TYPING_PAUSE = 300;
 
-const look = EditorView.theme({
+const editorTheme = EditorView.theme({
   "&": {
     backgroundColor: "var(--raised)",
     color: "var(--text)",
@@ -59,7 +59,7 @@ const look = EditorView.theme({
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunken)", color: "var(--text-soft)", borderColor: "var(--line)" },
 });
 
-const colours = HighlightStyle.define([
+const highlightColours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--green)" },
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: "var(--amber)" },
@@ -67,11 +67,11 @@ const colours = HighlightStyle.define([
   { tag: [tags.meta, tags.punctuation, tags.separator], color: "var(--text-soft)" },
 ]);
 
-function diagnostic(doc: Text, finding: Finding, severity: "error" | "warning"): Diagnostic {
-  return { ...marked(doc, finding), severity, message: finding.message };
+function toDiagnostic(doc: Text, finding: Finding, severity: "error" | "warning"): Diagnostic {
+  return { ...markedRange(doc, finding), severity, message: finding.message };
 }
 
-function nonce(): string {
+function readNonce(): string {
   return document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? "";
 }
 
@@ -81,13 +81,13 @@ class DocumentEditor {
   private readonly schemas = new Map<string, Promise<Schema>>();
   /** Both sides as the request under way found them: an answer must not overwrite what was entered since. */
   private sentState = "";
-  private readonly saved: string;
-  private readonly fields: string;
-  private asking = false;
-  private focused = "";
-  private leaving = false;
+  private readonly savedText: string;
+  private readonly fieldsId: string;
+  private isChecking = false;
+  private focusedId = "";
+  private isLeaving = false;
   /** Buttons of the form that were pressed: each goes with a request of its own. */
-  private readonly presses: { name: string; value: string }[] = [];
+  private readonly pressedButtons: { name: string; value: string }[] = [];
   private sentButton: { name: string; value: string } | undefined;
 
   constructor(
@@ -95,20 +95,20 @@ class DocumentEditor {
     private readonly area: HTMLTextAreaElement,
     place: HTMLElement,
   ) {
-    this.saved = area.value;
-    this.fields = `${form.dataset.document ?? ""}-fields`;
+    this.savedText = area.value;
+    this.fieldsId = `${form.dataset.document ?? ""}-fields`;
     const readOnly = area.readOnly;
     this.view = new EditorView({
       parent: place,
       doc: area.value,
       extensions: [
-        EditorView.cspNonce.of(nonce()),
+        EditorView.cspNonce.of(readNonce()),
         basicSetup,
         yaml(),
-        look,
-        syntaxHighlighting(colours),
+        editorTheme,
+        syntaxHighlighting(highlightColours),
         lintGutter(),
-        completion(() => this.schema(place.dataset.schema ?? "")),
+        schemaCompletion(() => this.loadSchema(place.dataset.schema ?? "")),
         EditorState.readOnly.of(readOnly),
         EditorView.lineWrapping,
         // The tab stop is written down since a long text scrolls, and not every tool knows that what can be edited is one.
@@ -130,27 +130,27 @@ class DocumentEditor {
                 step.isUserEvent("move"),
             )
           )
-            this.typed();
+            this.handleTyping();
         }),
       ],
     });
     area.hidden = true;
     place.classList.add("is-ready");
-    this.listen();
-    const fields = document.getElementById(this.fields);
+    this.bindEvents();
+    const fields = document.getElementById(this.fieldsId);
     if (fields) {
-      startForm(fields, (button) => this.press(button));
+      startForm(fields, (button) => this.pressButton(button));
       startOrdering(fields, (text) => {
         const status = document.getElementById(`${form.dataset.document ?? ""}-said`);
         if (status) status.textContent = text;
       });
     }
-    this.show(this.state());
+    this.showState(this.readState());
   }
 
   /** The schema of the release that the form names now. */
-  private schema(address: string): Promise<Schema> {
-    const schemaUrl = schemaAddress(address, this.state().release);
+  private loadSchema(address: string): Promise<Schema> {
+    const schemaUrl = schemaAddress(address, this.readState().release);
     const cached = this.schemas.get(schemaUrl);
     if (cached) return cached;
     const loaded = fetch(schemaUrl).then((answer) => {
@@ -162,47 +162,47 @@ class DocumentEditor {
     return loaded;
   }
 
-  private listen(): void {
+  private bindEvents(): void {
     this.form.addEventListener("htmx:configRequest", (event) => {
       if (event.target !== this.form) return;
       this.sentState = this.formState();
-      this.asking = true;
-      this.sentButton = this.presses.shift();
+      this.isChecking = true;
+      this.sentButton = this.pressedButtons.shift();
       if (!this.sentButton) return;
       const { parameters } = (event as CustomEvent<{ parameters: Record<string, string> }>).detail;
       parameters[this.sentButton.name] = this.sentButton.value;
     });
     this.form.addEventListener("htmx:afterRequest", (event) => {
       if (event.target !== this.form) return;
-      this.asking = false;
-      if (this.presses.length) window.setTimeout(() => this.ask());
+      this.isChecking = false;
+      if (this.pressedButtons.length) window.setTimeout(() => this.requestCheck());
     });
     this.form.addEventListener("htmx:beforeSwap", (event) => {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
-      if (detail.target.id !== this.fields) return;
-      this.focused = document.activeElement?.id ?? "";
+      if (detail.target.id !== this.fieldsId) return;
+      this.focusedId = document.activeElement?.id ?? "";
       if (this.sentState === this.formState()) return;
       detail.shouldSwap = false;
-      if (this.sentButton) this.presses.unshift(this.sentButton); // its answer is not shown: it is pressed again
+      if (this.sentButton) this.pressedButtons.unshift(this.sentButton); // its answer is not shown: it is pressed again
     });
     // With the swap itself: what is typed before it has settled would be overwritten.
     document.body.addEventListener("htmx:afterSwap", (event) => {
-      if ((event as CustomEvent<{ target: Element }>).detail.target.id !== this.fields) return;
-      this.show(this.state());
-      reopen();
+      if ((event as CustomEvent<{ target: Element }>).detail.target.id !== this.fieldsId) return;
+      this.showState(this.readState());
+      reopenDetails();
       // What was closed until now could not take the focus back.
-      if (document.activeElement === document.body) document.getElementById(this.focused)?.focus();
+      if (document.activeElement === document.body) document.getElementById(this.focusedId)?.focus();
     });
-    document.body.addEventListener("htmx:afterSettle", reopen);
-    this.form.addEventListener("submit", (event) => this.leave(event));
+    document.body.addEventListener("htmx:afterSettle", reopenDetails);
+    this.form.addEventListener("submit", (event) => this.handleSubmit(event));
     window.addEventListener("beforeunload", (event) => {
-      if (!this.leaving && this.area.value !== this.saved) event.preventDefault();
+      if (!this.isLeaving && this.area.value !== this.savedText) event.preventDefault();
     });
     document.addEventListener("click", (event) => {
       const button = (event.target as Element).closest<HTMLElement>("[data-line]");
-      if (button) this.go(Number(button.dataset.line), Number(button.dataset.column ?? 1));
+      if (button) this.goTo(Number(button.dataset.line), Number(button.dataset.column ?? 1));
     });
-    this.form.addEventListener("toggle", keepOpen, true);
+    this.form.addEventListener("toggle", rememberOpen, true);
   }
 
   private formState(): string {
@@ -211,70 +211,70 @@ class DocumentEditor {
     return JSON.stringify([...data]);
   }
 
-  private typed(): void {
+  private handleTyping(): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.ask(), TYPING_PAUSE);
+    this.timer = window.setTimeout(() => this.requestCheck(), TYPING_PAUSE);
   }
 
-  private ask(): void {
+  private requestCheck(): void {
     window.clearTimeout(this.timer);
     this.form.dispatchEvent(new CustomEvent("document-edited"));
   }
 
-  private press(button: HTMLButtonElement): void {
-    this.presses.push({ name: button.name, value: button.value });
-    if (!this.asking) this.ask();
+  private pressButton(button: HTMLButtonElement): void {
+    this.pressedButtons.push({ name: button.name, value: button.value });
+    if (!this.isChecking) this.requestCheck();
   }
 
   /** A button of this column waits for the answer under way, which leaving the page would break off. */
-  private leave(event: SubmitEvent): void {
+  private handleSubmit(event: SubmitEvent): void {
     const button = event.submitter as HTMLButtonElement | null;
-    if (button && (button.name === "update" || button.closest(`#${this.fields}`))) {
+    if (button && (button.name === "update" || button.closest(`#${this.fieldsId}`))) {
       event.preventDefault();
-      this.press(button);
+      this.pressButton(button);
       return;
     }
     window.clearTimeout(this.timer);
-    if (this.asking && button) {
+    if (this.isChecking && button) {
       event.preventDefault();
       const submitWhenIdle = (): void => {
-        if (!this.asking) this.form.requestSubmit(button);
+        if (!this.isChecking) this.form.requestSubmit(button);
         else this.form.addEventListener("htmx:afterRequest", () => window.setTimeout(submitWhenIdle), { once: true });
       };
       submitWhenIdle();
       return;
     }
-    this.leaving = true;
+    this.isLeaving = true;
   }
 
-  private state(): State {
+  private readState(): State {
     return JSON.parse(
       document.getElementById(`${this.form.dataset.document ?? ""}-state-data`)?.textContent ?? "{}",
     ) as State;
   }
 
-  private show(state: State): void {
-    if (state.query) address(state.query);
-    const changes = difference(this.view.state.doc.toString(), state.document);
+  private showState(state: State): void {
+    if (state.query) writeAddress(state.query);
+    const changes = minimalEdit(this.view.state.doc.toString(), state.document);
     if (changes) this.view.dispatch({ changes });
     const doc = this.view.state.doc;
     this.view.dispatch(
       setDiagnostics(this.view.state, [
-        ...state.errors.map((finding) => diagnostic(doc, finding, "error")),
-        ...state.warnings.map((finding) => diagnostic(doc, finding, "warning")),
+        ...state.errors.map((finding) => toDiagnostic(doc, finding, "error")),
+        ...state.warnings.map((finding) => toDiagnostic(doc, finding, "warning")),
       ]),
     );
   }
 
-  private go(line: number, column: number): void {
-    const anchor = position(this.view.state.doc, line, column);
+  private goTo(line: number, column: number): void {
+    const anchor = positionAt(this.view.state.doc, line, column);
     this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });
     this.view.focus();
   }
 }
 
 /** Lets the address say what is shown, so that it can be kept and passed on. */
-function address(query: Record<string, string>): void {
+function writeAddress(query: Record<string, string>): void {
   const now = new URL(window.location.href);
   for (const [name, value] of Object.entries(query)) {
     if (value) now.searchParams.set(name, value);
@@ -284,16 +284,16 @@ function address(query: Record<string, string>): void {
 }
 
 /** Arguments that a person opened stay open when the form is drawn anew. */
-const opened = new Map<string, boolean>();
+const openDetails = new Map<string, boolean>();
 
-function keepOpen(event: Event): void {
+function rememberOpen(event: Event): void {
   const details = event.target as HTMLDetailsElement;
-  if (details.dataset.keep) opened.set(details.dataset.keep, details.open);
+  if (details.dataset.keep) openDetails.set(details.dataset.keep, details.open);
 }
 
-function reopen(): void {
+function reopenDetails(): void {
   for (const details of document.querySelectorAll<HTMLDetailsElement>("details[data-keep]")) {
-    const open = opened.get(details.dataset.keep ?? "");
+    const open = openDetails.get(details.dataset.keep ?? "");
     if (open !== undefined && !details.querySelector("[aria-invalid]")) details.open = open;
   }
 }

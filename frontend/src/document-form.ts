@@ -1,12 +1,11 @@
 // What the form beside a document does at once, before the server answers: narrowing of long lists, keys of undo.
-// What decides is in matches() and undoes(); both know of no page.
+// What decides is in hasAllWords() and undoAction(); both know of no page.
+import { translate } from "./words";
 
 type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
 
 /** Whether a text has all words that are looked for; the server decides in the same way. */
-import { t } from "./words";
-
-export function matches(text: string, find: string): boolean {
+export function hasAllWords(text: string, find: string): boolean {
   return find
     .toLowerCase()
     .split(/\s+/)
@@ -28,11 +27,11 @@ function hasUndo(target: EventTarget | null): boolean {
 }
 
 /** Hides the rows of the form that are not looked for. */
-function narrow(fields: HTMLElement): void {
+function narrowRows(fields: HTMLElement): void {
   const find = document.querySelector<HTMLInputElement>("#f-find")?.value ?? "";
   const onlyChanged = document.querySelector<HTMLInputElement>("#f-changed")?.checked ?? false;
   for (const row of fields.querySelectorAll<HTMLElement>("[data-find]")) {
-    const isMatch = matches(row.dataset.find ?? "", find) && (!onlyChanged || row.dataset.differs !== undefined);
+    const isMatch = hasAllWords(row.dataset.find ?? "", find) && (!onlyChanged || row.dataset.differs !== undefined);
     row.hidden = !isMatch && row.dataset.always === undefined;
   }
   for (const section of fields.querySelectorAll<HTMLElement>("[data-narrowed=section]")) {
@@ -42,7 +41,7 @@ function narrow(fields: HTMLElement): void {
   const rows = [...fields.querySelectorAll<HTMLElement>("[data-narrowed=rows] > [data-find]")];
   const count = document.querySelector("#f-count");
   if (count)
-    count.textContent = t("%(shown)s of %(all)s plugins", {
+    count.textContent = translate("%(shown)s of %(all)s plugins", {
       shown: rows.filter((row) => !row.hidden).length,
       all: rows.length,
     });
@@ -51,7 +50,7 @@ function narrow(fields: HTMLElement): void {
 /** `press` sends the form with a button of it. */
 export function startForm(fields: HTMLElement, press: (button: HTMLButtonElement) => void): void {
   document.addEventListener("input", (event) => {
-    if (["f-find", "f-changed"].includes((event.target as Element).id)) narrow(fields);
+    if (["f-find", "f-changed"].includes((event.target as Element).id)) narrowRows(fields);
   });
   document.addEventListener("keydown", (event) => {
     const action = undoAction(event);

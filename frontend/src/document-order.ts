@@ -1,5 +1,6 @@
 // The order of rows in the form of a policy: by drag, and by the arrow keys on a row's handle.
 // A list says with data-order which field of the form holds its names; without this script buttons move a row.
+import { translate } from "./words";
 
 interface Drag {
   row: HTMLElement;
@@ -18,7 +19,7 @@ function visibleNeighbour(row: HTMLElement, down: boolean): HTMLElement | null {
 }
 
 /** Exchanges a row with its neighbour. The row stays in the page, so that it keeps the focus and the pointer. */
-function shift(row: HTMLElement, down: boolean): boolean {
+function moveRow(row: HTMLElement, down: boolean): boolean {
   const sibling = visibleNeighbour(row, down);
   if (!sibling) return false;
   if (down) row.before(sibling);
@@ -26,16 +27,16 @@ function shift(row: HTMLElement, down: boolean): boolean {
   return true;
 }
 
-function middle(row: HTMLElement): number {
+function middleOf(row: HTMLElement): number {
   const box = row.getBoundingClientRect();
   return box.top + box.height / 2;
 }
 
-function follow(row: HTMLElement, y: number): void {
+function followPointer(row: HTMLElement, y: number): void {
   for (const down of [false, true]) {
     let sibling = visibleNeighbour(row, down);
-    while (sibling && (down ? y > middle(sibling) : y < middle(sibling))) {
-      shift(row, down);
+    while (sibling && (down ? y > middleOf(sibling) : y < middleOf(sibling))) {
+      moveRow(row, down);
       sibling = visibleNeighbour(row, down);
     }
   }
@@ -60,10 +61,8 @@ function rowOf(target: EventTarget | null): HTMLElement | null {
   return handle?.closest("fieldset")?.disabled ? null : (handle?.closest("li") ?? null);
 }
 
-/** Orders the rows in `fields`; `say` tells what a key did to those who do not see it. */
-import { t } from "./words";
-
-export function startOrdering(fields: HTMLElement, say: (text: string) => void): void {
+/** Orders the rows in `fields`; `announce` tells what a key did to those who do not see it. */
+export function startOrdering(fields: HTMLElement, announce: (text: string) => void): void {
   let drag: Drag | undefined;
 
   const endDrag = (confirmed: boolean): void => {
@@ -85,7 +84,7 @@ export function startOrdering(fields: HTMLElement, say: (text: string) => void):
     row.classList.add("is-dragged");
   });
   fields.addEventListener("pointermove", (event) => {
-    if (drag) follow(drag.row, event.clientY);
+    if (drag) followPointer(drag.row, event.clientY);
   });
   fields.addEventListener("pointerup", () => endDrag(true));
   fields.addEventListener("pointercancel", () => endDrag(false));
@@ -96,11 +95,11 @@ export function startOrdering(fields: HTMLElement, say: (text: string) => void):
     if (!row?.parentElement || !(down || event.key === "ArrowUp") || drag) return;
     event.preventDefault();
     const list = row.parentElement;
-    if (!shift(row, down)) return;
+    if (!moveRow(row, down)) return;
     writeOrder(list);
     const rows = rowsOf(list);
-    say(
-      t("%(plugin)s is number %(place)s of %(all)s.", {
+    announce(
+      translate("%(plugin)s is number %(place)s of %(all)s.", {
         plugin: row.dataset.plugin ?? "",
         place: rows.indexOf(row) + 1,
         all: rows.length,

@@ -6,7 +6,7 @@ const WIDEST_TITLE = 30; // … of an axis's title
 const MOST_NAMES = 25; // more of them are thinned by Plotly, which it does not with given ones
 
 /** Gives a narrow figure its width: scales of colours lie above it, long names and titles stand in several lines. */
-export function narrowed({ data, layout }: Figure): void {
+export function fitToPhone({ data, layout }: Figure): void {
   for (const trace of data) {
     if (trace.type !== "heatmap" || trace.showscale === false) continue;
     const bar = trace.colorbar as { title?: { text?: string }; tickvals?: number[]; ticktext?: string[] } | undefined;
@@ -16,18 +16,18 @@ export function narrowed({ data, layout }: Figure): void {
     layout.margin = { ...(layout.margin as object | undefined), t: 60 };
   }
   for (const axis of [layout.xaxis, layout.yaxis] as ({ title?: { text?: string } } | undefined)[]) {
-    if (axis?.title?.text) axis.title.text = inLines(axis.title.text, WIDEST_TITLE);
+    if (axis?.title?.text) axis.title.text = breakLines(axis.title.text, WIDEST_TITLE);
   }
   const axis = (layout.yaxis ?? {}) as Record<string, unknown>;
   const names = new Set(data.flatMap((trace) => (Array.isArray(trace.y) ? (trace.y as unknown[]) : [trace.name])));
   const texts = [...names].filter((name): name is string => typeof name === "string");
   if (axis.tickvals || axis.type !== "category" || texts.length > MOST_NAMES) return;
   if (!texts.some((name) => name.length > WIDEST_NAME)) return;
-  layout.yaxis = { ...axis, tickvals: texts, ticktext: texts.map((name) => inLines(name, WIDEST_NAME)) };
+  layout.yaxis = { ...axis, tickvals: texts, ticktext: texts.map((name) => breakLines(name, WIDEST_NAME)) };
 }
 
 /** A name in up to three lines, broken after spaces and signs, or else anywhere. */
-function inLines(name: string, widest: number): string {
+function breakLines(name: string, widest: number): string {
   const parts = name.split(/(?<=[\s\-./@_])/).flatMap((part) => part.match(new RegExp(`.{1,${widest}}`, "g")) ?? []);
   const lines = [""];
   for (const part of parts) {

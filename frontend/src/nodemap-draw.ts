@@ -19,7 +19,7 @@ export type Cell = {
 };
 
 /** The outline of the cells that `grid` gives to `nodes`, `inset` pixels inside. */
-export function outline(grid: Grid, nodes: Iterable<number>, inset = 0): string {
+export function outlineCells(grid: Grid, nodes: Iterable<number>, inset = 0): string {
   const gap = Math.min(grid.cellWidth, grid.cellHeight) >= 7 ? GAP : 0;
   const [width, height] = [grid.cellWidth - gap - 2 * inset, grid.cellHeight - gap - 2 * inset].map(round);
   let path = "";
@@ -36,7 +36,7 @@ export class Drawing {
   private readonly svg: SVGElement;
 
   constructor(holder: HTMLElement) {
-    this.svg = make("svg", { class: "nodemap-svg", "aria-hidden": "true" });
+    this.svg = createSvg("svg", { class: "nodemap-svg", "aria-hidden": "true" });
     holder.prepend(this.svg);
   }
 
@@ -45,7 +45,7 @@ export class Drawing {
     return this.svg.getBoundingClientRect();
   }
 
-  draw(grid: Grid, cellOf: (node: number) => Cell): void {
+  drawCells(grid: Grid, cellOf: (node: number) => Cell): void {
     const cells = new Map<number, Cell>();
     const nodesByFill = new Map<string, number[]>();
     const nodesByBorder = new Map<Border, number[]>(BORDERS.map((border) => [border, []]));
@@ -58,10 +58,10 @@ export class Drawing {
       for (const border of cell.borders) nodesByBorder.get(border)!.push(node);
     }
     const parts = [...nodesByFill].map(([fill, nodes]) =>
-      make("path", { class: fill ? `cell ${fill}` : "cell absent", d: outline(grid, nodes) }),
+      createSvg("path", { class: fill ? `cell ${fill}` : "cell absent", d: outlineCells(grid, nodes) }),
     );
     for (const [border, nodes] of nodesByBorder) if (nodes.length) parts.push(...drawBorder(grid, border, nodes));
-    parts.push(make("path", { class: "divider", d: dividers(grid) }));
+    parts.push(createSvg("path", { class: "divider", d: divideBlocks(grid) }));
     if (grid.lines) parts.push(...[...cells].flatMap(([node, cell]) => drawWords(grid, node, cell)));
     parts.push(...grid.blocks.map((block) => drawLabel(grid, block)));
     const [width, height] = [Math.floor(grid.columns * grid.cellWidth), grid.rows * grid.cellHeight];
@@ -74,10 +74,10 @@ export class Drawing {
 
 function drawBorder(grid: Grid, border: Border, nodes: number[]): SVGElement[] {
   const isSmall = Math.min(grid.cellWidth, grid.cellHeight) < 9;
-  const d = outline(grid, nodes, isSmall ? 0.5 : 1.5);
+  const d = outlineCells(grid, nodes, isSmall ? 0.5 : 1.5);
   const kind = `border ${border}${isSmall ? " small" : ""}`;
   // A light line below the dark one is seen on every colour.
-  const lines = [make("path", { class: `${kind} below`, d }), make("path", { class: kind, d })];
+  const lines = [createSvg("path", { class: `${kind} below`, d }), createSvg("path", { class: kind, d })];
   if (Math.min(grid.cellWidth, grid.cellHeight) < MIN_ICON_CELL || border === "changed") return lines;
   const icons = nodes.map((node) => {
     const { x, y } = cornerOf(grid, grid.placeOf.get(node)!);
@@ -85,8 +85,8 @@ function drawBorder(grid: Grid, border: Border, nodes: number[]): SVGElement[] {
   });
   return [
     ...lines,
-    make("path", { class: `${kind} icon below`, d: icons.join("") }),
-    make("path", { class: `${kind} icon`, d: icons.join("") }),
+    createSvg("path", { class: `${kind} icon below`, d: icons.join("") }),
+    createSvg("path", { class: `${kind} icon`, d: icons.join("") }),
   ];
 }
 
@@ -108,10 +108,10 @@ function drawWords(grid: Grid, node: number, cell: Cell): SVGElement[] {
   const [nameLine, detailLine] = grid.lines === 2 ? [0.4, 0.78] : [0.64, 0.64];
   const words: SVGElement[] = [];
   if (grid.hasNames)
-    words.push(text(cell.name, { class: `name ${ink}`, x: middle, y: round(y + nameLine * grid.cellHeight) }));
+    words.push(createText(cell.name, { class: `name ${ink}`, x: middle, y: round(y + nameLine * grid.cellHeight) }));
   if (cell.detail && (grid.lines === 2 || !grid.hasNames))
     words.push(
-      text(shorten(cell.detail, grid.cellWidth), {
+      createText(shorten(cell.detail, grid.cellWidth), {
         class: `detail ${ink}`,
         x: middle,
         y: round(y + detailLine * grid.cellHeight),
@@ -121,7 +121,7 @@ function drawWords(grid: Grid, node: number, cell: Cell): SVGElement[] {
 }
 
 /** The left edges of blocks that touch another one. */
-function dividers(grid: Grid): string {
+function divideBlocks(grid: Grid): string {
   return grid.blocks
     .filter((block) => block.column > 0)
     .map(
@@ -137,12 +137,16 @@ function shorten(words: string, width: number): string {
 }
 
 function drawLabel(grid: Grid, block: Grid["blocks"][number]): SVGElement {
-  const label = clipped(block.label, block.count, block.width * grid.cellWidth);
-  return text(label, { class: "group", x: round(block.column * grid.cellWidth), y: block.row * grid.cellHeight - 5 });
+  const label = clipLabel(block.label, block.count, block.width * grid.cellWidth);
+  return createText(label, {
+    class: "group",
+    x: round(block.column * grid.cellWidth),
+    y: block.row * grid.cellHeight - 5,
+  });
 }
 
 /** The name of a group and how many nodes it has, as far as its block is wide. */
-function clipped(label: string, count: number, pixels: number): string {
+function clipLabel(label: string, count: number, pixels: number): string {
   const number = ` ${count.toLocaleString("en-US")}`;
   const letters = Math.floor(pixels / 6.4) - number.length;
   const name = label.length <= letters ? label : letters > 3 ? `${label.slice(0, letters - 1)}…` : "";
@@ -155,13 +159,13 @@ function cornerOf(grid: Grid, place: number): { x: number; y: number } {
 
 const round = (value: number) => Math.round(value * 10) / 10;
 
-function text(content: string, attributes: Record<string, string | number>): SVGElement {
-  const svgText = make("text", attributes);
+function createText(content: string, attributes: Record<string, string | number>): SVGElement {
+  const svgText = createSvg("text", attributes);
   svgText.textContent = content;
   return svgText;
 }
 
-function make(name: string, attributes: Record<string, string | number> = {}): SVGElement {
+function createSvg(name: string, attributes: Record<string, string | number> = {}): SVGElement {
   const svgElement = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) svgElement.setAttribute(key, String(value));
   return svgElement;

@@ -1,5 +1,5 @@
 // Which nodes are in which group of a label at a time: labels may change while time passes.
-import { type Column, lastIndexUntil, type Numbers, unpack } from "./columns";
+import { type Column, lastIndexUntil, type Numbers, unpackColumn } from "./columns";
 import type { Group } from "./nodemap-layout";
 
 export type GroupingColumns = {
@@ -25,9 +25,9 @@ export class Grouping {
   constructor(columns: GroupingColumns) {
     this.label = columns.label;
     this.values = columns.values;
-    this.codes = unpack(columns.codes);
+    this.codes = unpackColumn(columns.codes);
     this.times = columns.shifts.times;
-    this.shifts = [unpack(columns.shifts.nodes), unpack(columns.shifts.codes)];
+    this.shifts = [unpackColumn(columns.shifts.nodes), unpackColumn(columns.shifts.codes)];
   }
 
   /** How often nodes have come into another group by `time`. */

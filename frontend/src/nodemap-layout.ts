@@ -39,7 +39,7 @@ export function shortNames(names: string[]): string[] {
 type Cell = { width: number; height: number };
 
 /** The largest cells with which all groups stay within `width` × `maxHeight` pixels; with room for names where that fits. */
-export function arrange(groups: Group[], names: string[], width: number, maxHeight: number): Grid {
+export function arrangeCells(groups: Group[], names: string[], width: number, maxHeight: number): Grid {
   const count = groups.reduce((sum, group) => sum + group.nodes.length, 0);
   if (count <= NAMED_CELL.maxNodes) {
     const longest = Math.max(4, ...groups.flatMap((group) => group.nodes.map((node) => names[node]?.length ?? 0)));
@@ -146,7 +146,7 @@ function placeNodes(groups: Group[], blocks: Block[], size: Omit<Grid, "cells" |
 }
 
 /** The next cell with a node from `cell` on by `right` and `down`; `cell` itself where there is none. */
-export function neighbour(grid: Grid, cell: number, right: number, down: number): number {
+export function neighbourCell(grid: Grid, cell: number, right: number, down: number): number {
   let column = cell % grid.columns;
   let row = Math.floor(cell / grid.columns);
   for (;;) {

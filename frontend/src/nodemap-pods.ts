@@ -1,8 +1,8 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
-import { element, lastIndexUntil } from "./columns";
-import { formatDuration } from "./durations";
+import { createElement, lastIndexUntil } from "./columns";
+import { formatDuration } from "./duration-words";
 import { resourceWord } from "./nodemap-words";
-import { n, t } from "./words";
+import { translate, translateCount } from "./words";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,28 +18,28 @@ type PodStays = {
   omitted: number;
 };
 
-export class Pods {
+export class PodPanel {
   private readonly staysByNode = new Map<string, Promise<PodStays>>();
   private stays: PodStays | undefined;
   private shownKey = "";
 
   constructor(
     private readonly panel: HTMLElement,
-    private readonly address: string,
-    private readonly decisions: string,
-    private readonly timed: boolean,
+    private readonly staysAddress: string,
+    private readonly decisionsAddress: string,
+    private readonly hasTime: boolean,
   ) {}
 
-  async open(node: string): Promise<void> {
+  async loadPods(node: string): Promise<void> {
     if (!this.staysByNode.has(node)) {
-      const address = new URL(this.address, location.href); // it may name a moment
+      const address = new URL(this.staysAddress, location.href); // it may name a moment
       address.searchParams.set("node", node);
       this.staysByNode.set(
         node,
         fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {
           const body = (await answer.json()) as PodStays & { detail?: string };
           if (!answer.ok)
-            throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
+            throw new Error(body.detail ?? translate("The server answered %(status)s.", { status: answer.status }));
           return body;
         }),
       );
@@ -52,19 +52,19 @@ export class Pods {
   close(): void {
     this.stays = undefined;
     this.shownKey = "";
-    this.clear();
+    this.replaceContent();
   }
 
-  private clear(...content: HTMLElement[]): void {
+  private replaceContent(...content: HTMLElement[]): void {
     this.panel.replaceChildren(...content);
   }
 
-  fail(error: unknown): void {
-    this.clear(element("p", "soft", error instanceof Error ? error.message : String(error)));
+  showError(error: unknown): void {
+    this.replaceContent(createElement("p", "soft", error instanceof Error ? error.message : String(error)));
   }
 
   /** Shows the pods that are there at `time`, largest first; nothing happens where they are those that stand there. */
-  show(resource: string, time: number, title: string): void {
+  showPods(resource: string, time: number, title: string): void {
     const stays = this.stays;
     if (!stays) return;
     const requests = stays.requests[resource] ?? stays.requests.cpu ?? [];
@@ -80,18 +80,18 @@ export class Pods {
     const shares = presentPods.map((place) => (allocatable ? (100 * (requests[place] ?? 0)) / allocatable : 0));
     const sum = shares.reduce((total, share) => total + share, 0);
     const resourceName = resourceWord(key);
-    const heading = element("h3", "", `${title}${stays.node}`);
-    const caption = element(
+    const heading = createElement("h3", "", `${title}${stays.node}`);
+    const caption = createElement(
       "figcaption",
       "",
-      this.describe(stays.omitted, allocatable === null, presentPods.length, sum, resourceName, time),
+      this.describePods(stays.omitted, allocatable === null, presentPods.length, sum, resourceName, time),
     );
-    const figure = element("figure", "nodemap-pods");
-    figure.append(caption, this.table(stays, presentPods, shares, resourceName));
-    this.clear(heading, figure);
+    const figure = createElement("figure", "nodemap-pods");
+    figure.append(caption, this.renderTable(stays, presentPods, shares, resourceName));
+    this.replaceContent(heading, figure);
   }
 
-  private describe(
+  private describePods(
     omitted: number,
     isGone: boolean,
     pods: number,
@@ -99,55 +99,61 @@ export class Pods {
     resourceName: string,
     time: number,
   ): string {
-    const wordValues = { time: formatDuration(time), pods: pods || t("no"), share: sum.toFixed(0), what: resourceName };
-    if (isGone) return this.timed ? t("After %(time)s it is not there.", wordValues) : t("It is not there.");
-    const runs = this.timed
-      ? n(
+    const wordValues = {
+      time: formatDuration(time),
+      pods: pods || translate("no"),
+      share: sum.toFixed(0),
+      what: resourceName,
+    };
+    if (isGone)
+      return this.hasTime ? translate("After %(time)s it is not there.", wordValues) : translate("It is not there.");
+    const runs = this.hasTime
+      ? translateCount(
           "After %(time)s it runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
           "After %(time)s it runs %(pods)s pods, which request %(share)s % of its %(what)s.",
           pods,
           wordValues,
         )
-      : n(
+      : translateCount(
           "It runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
           "It runs %(pods)s pods, which request %(share)s % of its %(what)s.",
           pods,
           wordValues,
         );
     if (!omitted) return runs;
-    return `${runs} ${t("%(number)s earlier pods are left out.", { number: omitted })}`;
+    return `${runs} ${translate("%(number)s earlier pods are left out.", { number: omitted })}`;
   }
 
-  private table(stays: PodStays, presentPods: number[], shares: number[], resourceName: string): HTMLElement {
-    const box = element("div", "table-box tall");
+  private renderTable(stays: PodStays, presentPods: number[], shares: number[], resourceName: string): HTMLElement {
+    const box = createElement("div", "table-box tall");
     box.tabIndex = 0;
     box.setAttribute("role", "group");
-    box.setAttribute("aria-label", t("Pods of %(node)s", { node: stays.node }));
-    const table = element("table", "table dense");
+    box.setAttribute("aria-label", translate("Pods of %(node)s", { node: stays.node }));
+    const table = createElement("table", "table dense");
     const head = table.createTHead().insertRow();
     for (const [title, kind] of [
-      [t("Pod"), ""],
-      [t("%(what)s requested (%)", { what: resourceName }), "number"],
-      ...(this.timed ? [[t("Since"), "number"]] : []),
+      [translate("Pod"), ""],
+      [translate("%(what)s requested (%)", { what: resourceName }), "number"],
+      ...(this.hasTime ? [[translate("Since"), "number"]] : []),
     ]) {
-      const cell = element("th", kind, title);
+      const cell = createElement("th", kind, title);
       cell.scope = "col";
       head.append(cell);
     }
     const body = table.createTBody();
     for (const [index, place] of presentPods.entries()) {
       const row = body.insertRow();
-      const name = element("th", "name");
+      const name = createElement("th", "name");
       name.scope = "row";
       if (stays.tried[place]) {
-        const link = element("a", "", stays.pods[place]);
-        link.href = `${this.decisions}${stays.pods[place]!.split("/").map(encodeURIComponent).join("/")}/`;
+        const link = createElement("a", "", stays.pods[place]);
+        link.href = `${this.decisionsAddress}${stays.pods[place]!.split("/").map(encodeURIComponent).join("/")}/`;
         name.append(link);
       } else name.textContent = stays.pods[place]!;
-      const share = element("td", "number", (shares[index] ?? 0).toFixed(1));
+      const share = createElement("td", "number", (shares[index] ?? 0).toFixed(1));
       share.append(makeBar((shares[index] ?? 0) / (shares[0] || 1)));
       row.append(name, share);
-      if (this.timed) row.append(element("td", "number", formatDuration(stays.from[place] ?? 0)));
+      if (this.hasTime) row.append(createElement("td", "number", formatDuration(stays.from[place] ?? 0)));
     }
     box.append(table);
     return box;

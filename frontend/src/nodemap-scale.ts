@@ -1,8 +1,8 @@
 // The colours of a map: a scale over the range of the data, with names for what its colours and borders mean.
-import { element, formatNumber } from "./columns";
+import { createElement, formatNumber } from "./columns";
 import { BORDERS, type Border } from "./nodemap-draw";
 import type { Colouring } from "./nodemap-words";
-import { t } from "./words";
+import { translate } from "./words";
 
 /** Steps of the scale; tokens.css has a colour and an ink for each. */
 export const STEPS = 10;
@@ -11,7 +11,7 @@ const ROUND_PERCENT = 5;
 export type Range = { least: number; most: number };
 
 /** The ends of the scale over what the data holds: whole numbers, of percent multiples of five. */
-export function rangeOf(show: Colouring, least: number, most: number): Range {
+export function valueRange(show: Colouring, least: number, most: number): Range {
   if (!(least <= most)) return { least: 0, most: show.unit === "%" ? 100 : 1 };
   const unit = show.unit === "%" ? ROUND_PERCENT : 1;
   const [low, high] = [Math.floor(least / unit) * unit, Math.ceil(most / unit) * unit];
@@ -25,15 +25,15 @@ export function stepClass(value: number, { least, most }: Range): string {
 }
 
 /** What the colours mean, and those of the borders that some cell has. */
-export function legend(show: Colouring, range: Range, categories: string[], borders: Set<Border>): HTMLElement[] {
+export function renderLegend(show: Colouring, range: Range, categories: string[], borders: Set<Border>): HTMLElement[] {
   const colours = show.unit
-    ? ramp(show, range)
-    : categories.map((words, code) => entry(categoryClass(show, code), words));
-  const words = borderWords();
+    ? renderRamp(show, range)
+    : categories.map((words, code) => renderEntry(categoryClass(show, code), words));
+  const words = borderLabels();
   const signs = (show.name === "state" ? [] : BORDERS)
     .filter((border) => borders.has(border))
-    .map((border) => entry(`edge ${border}`, words[border]));
-  return [element("span", "soft", show.label), ...colours, ...signs];
+    .map((border) => renderEntry(`edge ${border}`, words[border]));
+  return [createElement("span", "soft", show.label), ...colours, ...signs];
 }
 
 /** The class of a colour that stands for a word: states of nodes, or verdicts about them. */
@@ -41,29 +41,29 @@ export function categoryClass(show: Colouring, code: number): string {
   return show.words ? `v${Math.min(code, 4)}` : `s${code}`;
 }
 
-export function borderWords(): Record<Border, string> {
+export function borderLabels(): Record<Border, string> {
   return {
-    full: t("full"),
-    cordoned: t("cordoned"),
-    "not-ready": t("not ready"),
-    gone: t("removed"),
-    changed: t("changed"),
+    full: translate("full"),
+    cordoned: translate("cordoned"),
+    "not-ready": translate("not ready"),
+    gone: translate("removed"),
+    changed: translate("changed"),
   };
 }
 
-function ramp(show: Colouring, { least, most }: Range): HTMLElement[] {
+function renderRamp(show: Colouring, { least, most }: Range): HTMLElement[] {
   const unit = show.unit === "%" ? " %" : "";
-  const colours = element("span", "ramp");
-  for (let step = 0; step < STEPS; step += 1) colours.append(element("span", `map-swatch m${step}`));
+  const colours = createElement("span", "ramp");
+  for (let step = 0; step < STEPS; step += 1) colours.append(createElement("span", `map-swatch m${step}`));
   return [
-    element("span", "", `${formatNumber(least)}${unit}`),
+    createElement("span", "", `${formatNumber(least)}${unit}`),
     colours,
-    element("span", "", `${formatNumber(most)}${unit}`),
+    createElement("span", "", `${formatNumber(most)}${unit}`),
   ];
 }
 
-function entry(kind: string, words: string): HTMLElement {
-  const line = element("span", "entry");
-  line.append(element("span", `map-swatch ${kind}`), words);
+function renderEntry(kind: string, words: string): HTMLElement {
+  const line = createElement("span", "entry");
+  line.append(createElement("span", `map-swatch ${kind}`), words);
   return line;
 }

@@ -1,11 +1,11 @@
 // One map: its columns, which stand in the page or are fetched once, and what each cell looks like.
-import { type Column, formatNumber, lastIndexUntil, type Numbers, unpack } from "./columns";
+import { type Column, formatNumber, lastIndexUntil, type Numbers, unpackColumn } from "./columns";
 import { type Border, type Cell, Drawing } from "./nodemap-draw";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
 import { type Grid, shortNames } from "./nodemap-layout";
 import { categoryClass, type Range, stepClass } from "./nodemap-scale";
 import { type Colouring, type NodeValues, translateColouring, translateStates } from "./nodemap-words";
-import { t } from "./words";
+import { translate } from "./words";
 
 type Answer = {
   names: string[];
@@ -30,7 +30,7 @@ export type Shown = {
   changedNodes: Uint8Array | undefined;
 };
 
-export class Side {
+export class MapSide {
   names: string[] = [];
   groupings: Grouping[] = [];
   times: number[] = [0];
@@ -59,18 +59,19 @@ export class Side {
     if (source) this.inline = JSON.parse(source.textContent ?? "") as Inline;
   }
 
-  async load(): Promise<void> {
-    const answer = this.inline ?? (await this.get<Answer>(this.root.dataset.columns ?? ""));
+  async loadColumns(): Promise<void> {
+    const answer = this.inline ?? (await this.fetchJson<Answer>(this.root.dataset.columns ?? ""));
     this.names = answer.names;
     this.groupings = answer.groupings.map((columns) => new Grouping(columns));
     [this.times, this.exact] = [answer.times, answer.exact];
     [this.shows, this.states] = [answer.shows.map(translateColouring), translateStates()];
   }
 
-  private async get<Body>(address: string): Promise<Body> {
+  private async fetchJson<Body>(address: string): Promise<Body> {
     const answer = await fetch(address, { headers: { Accept: "application/json" } });
     const body = (await answer.json()) as Body & { detail?: string };
-    if (!answer.ok) throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
+    if (!answer.ok)
+      throw new Error(body.detail ?? translate("The server answered %(status)s.", { status: answer.status }));
     return body;
   }
 
@@ -96,26 +97,26 @@ export class Side {
     return Array.from(this.ownIndices, (place) => values[place] ?? "");
   }
 
-  private address(show: string, parameters = ""): string {
+  private framesAddress(show: string, parameters = ""): string {
     const address = this.root.dataset.frames ?? "";
     return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${parameters}`;
   }
 
   private async readFrames(show: string): Promise<Frames> {
-    return this.inline?.frames[show] ?? (await this.get<Frames>(this.address(show)));
+    return this.inline?.frames[show] ?? (await this.fetchJson<Frames>(this.framesAddress(show)));
   }
 
   /** Fetches the frames of what is shown, of pods and of states, once; the nodes need not be known yet. */
   async fetchFrames(show: string): Promise<void> {
     const requests = [show, "pods", STATE].map(async (name) => {
-      if (!this.columnRequests.has(name)) this.columnRequests.set(name, this.readFrames(name).then(unpack));
+      if (!this.columnRequests.has(name)) this.columnRequests.set(name, this.readFrames(name).then(unpackColumn));
       this.loadedColumns.set(name, await this.columnRequests.get(name)!);
     });
     await Promise.all(requests);
   }
 
   /** As `fetchFrames`, once the nodes are known; also finds the first frame of each node. */
-  async prepare(show: string): Promise<void> {
+  async loadFrames(show: string): Promise<void> {
     await this.fetchFrames(show);
     const { data, absent } = this.loadedColumns.get(STATE)!;
     if (!this.firstFrameByNode.length) this.firstFrameByNode = firstFrames(data, absent, this.names.length);
@@ -125,19 +126,21 @@ export class Side {
   async loadExact(show: string, time: number): Promise<boolean> {
     if (this.exact || this.times.some((frameTime) => Math.abs(frameTime - time) < 1e-6)) return false;
     const names = [...new Set([show, STATE])];
-    const frames = await Promise.all(names.map((name) => this.get<Frames>(this.address(name, `&at=${time}`))));
-    this.exactMoment = { time, numbers: new Map(names.map((name, place) => [name, unpack(frames[place]!)])) };
+    const frames = await Promise.all(
+      names.map((name) => this.fetchJson<Frames>(this.framesAddress(name, `&at=${time}`))),
+    );
+    this.exactMoment = { time, numbers: new Map(names.map((name, place) => [name, unpackColumn(frames[place]!)])) };
     return true;
   }
 
   /** What is shown of each node of the page at `time`. */
   valuesAt(show: string, time: number): NodeValues {
-    return { values: this.column(show, time), pods: this.column("pods", time) };
+    return { values: this.nodeColumn(show, time), pods: this.nodeColumn("pods", time) };
   }
 
   /** The states that need a person's look, by their borders. */
   bordersAt(time: number): Border[][] {
-    const [states, frame] = [this.column(STATE, time), lastIndexUntil(this.times, time)];
+    const [states, frame] = [this.nodeColumn(STATE, time), lastIndexUntil(this.times, time)];
     return Array.from(this.ownIndices, (place, node): Border[] => {
       const state = states[node]!;
       if (Number.isNaN(state)) return place >= 0 && this.firstFrameByNode[place]! <= frame ? ["gone"] : [];
@@ -146,7 +149,7 @@ export class Side {
     });
   }
 
-  private column(show: string, time: number): Float64Array {
+  private nodeColumn(show: string, time: number): Float64Array {
     const values = new Float64Array(this.ownIndices.length).fill(NaN);
     const exactNumbers =
       this.exactMoment && Math.abs(this.exactMoment.time - time) < 1e-6
@@ -181,12 +184,12 @@ export class Side {
   }
 
   /** Draws the cells, and returns the borders that it gave. */
-  draw(grid: Grid, shown: Shown): Set<Border> {
+  drawMap(grid: Grid, shown: Shown): Set<Border> {
     const { show, range, time, matchingNodes, changedNodes } = shown;
-    const values = this.column(show.name, time);
+    const values = this.nodeColumn(show.name, time);
     const borders = this.bordersAt(time);
     const present = new Set<Border>();
-    this.drawing.draw(grid, (node): Cell => {
+    this.drawing.drawCells(grid, (node): Cell => {
       const value = values[node]!;
       const isKnown = !Number.isNaN(value);
       const isDimmed = matchingNodes !== undefined && !matchingNodes[node];
@@ -202,7 +205,7 @@ export class Side {
       return {
         fill,
         name: this.shownNames[node] ?? "",
-        detail: isKnown ? this.detail(show, value) : "",
+        detail: isKnown ? this.describeValue(show, value) : "",
         borders: cellBorders,
       };
     });
@@ -210,7 +213,7 @@ export class Side {
   }
 
   /** What a cell says below its name. */
-  private detail(show: Colouring, value: number): string {
+  private describeValue(show: Colouring, value: number): string {
     if (show.unit === "%") return `${formatNumber(value)} %`;
     return show.unit ? formatNumber(value) : (this.categories(show)[value] ?? "");
   }

@@ -1,8 +1,8 @@
 // The tables beneath a node map: its groups and its nodes at the time that the map shows.
-import { element, formatNumber } from "./columns";
+import { createElement, formatNumber } from "./columns";
 import type { Group } from "./nodemap-layout";
-import { type Colouring, capitalised, groupHead, groupingWord, groupRow, type NodeValues } from "./nodemap-words";
-import { t } from "./words";
+import { type Colouring, capitalise, groupHead, groupingWord, groupRow, type NodeValues } from "./nodemap-words";
+import { translate } from "./words";
 
 const MOST_ROWS = 500;
 
@@ -28,31 +28,33 @@ export class NodeTables {
 
   fill(content: TableContent): void {
     this.content = content;
-    this.title(
+    this.writeTitle(
       "groups",
-      t("%(chosen)s as a table", {
-        chosen: capitalised(content.groupBy ? groupingWord(content.groupBy) : t("all nodes")),
+      translate("%(chosen)s as a table", {
+        chosen: capitalise(content.groupBy ? groupingWord(content.groupBy) : translate("all nodes")),
       }),
     );
-    this.title(
+    this.writeTitle(
       "nodes",
-      content.group ? t("Nodes of %(group)s as a table", { group: content.group }) : t("Nodes as a table"),
+      content.group
+        ? translate("Nodes of %(group)s as a table", { group: content.group })
+        : translate("Nodes as a table"),
     );
-    this.table("groups", groupHead(content.show, content.states, content.groupBy), () => this.groups(content));
-    this.table("nodes", this.head(content), () => this.nodes(content));
+    this.fillTable("groups", groupHead(content.show, content.states, content.groupBy), () => this.groupRows(content));
+    this.fillTable("nodes", this.nodeHead(content), () => this.nodeRows(content));
   }
 
-  private title(name: string, text: string): void {
+  private writeTitle(name: string, text: string): void {
     const summary = this.root.querySelector(`[data-title="${name}"]`);
     if (summary) summary.textContent = text;
   }
 
-  private table(name: string, head: string[], rows: () => HTMLTableRowElement[]): void {
+  private fillTable(name: string, head: string[], rows: () => HTMLTableRowElement[]): void {
     const table = this.root.querySelector<HTMLTableElement>(`table[data-table="${name}"]`);
     if (!table?.closest("details")?.open) return;
-    const titles = element("tr");
+    const titles = createElement("tr");
     for (const [place, title] of head.entries()) {
-      const cell = element("th", place ? "number" : "", title);
+      const cell = createElement("th", place ? "number" : "", title);
       cell.scope = "col";
       titles.append(cell);
     }
@@ -60,20 +62,27 @@ export class NodeTables {
     table.tBodies[0]!.replaceChildren(...rows());
   }
 
-  private groups({ show, states, nodeValues, groups }: TableContent): HTMLTableRowElement[] {
+  private groupRows({ show, states, nodeValues, groups }: TableContent): HTMLTableRowElement[] {
     return groups
       .filter((group) => group.nodes.some((node) => !Number.isNaN(nodeValues.values[node])))
-      .map((group) => row(link(group.label, "toGroup", group.label), groupRow(show, states, nodeValues, group.nodes)));
+      .map((group) =>
+        renderRow(renderLink(group.label, "toGroup", group.label), groupRow(show, states, nodeValues, group.nodes)),
+      );
   }
 
-  private head({ show, groupBy }: TableContent): string[] {
-    const label = capitalised(show.label);
-    const title = show.unit === "%" ? `${label} (%)` : show.unit || show.words ? label : t("State");
+  private nodeHead({ show, groupBy }: TableContent): string[] {
+    const label = capitalise(show.label);
+    const title = show.unit === "%" ? `${label} (%)` : show.unit || show.words ? label : translate("State");
     const middle = show.unit === "pods" ? [] : [title];
-    return [t("Node"), groupBy ? capitalised(groupingWord(groupBy)) : t("Group"), ...middle, t("Pods")];
+    return [
+      translate("Node"),
+      groupBy ? capitalise(groupingWord(groupBy)) : translate("Group"),
+      ...middle,
+      translate("Pods"),
+    ];
   }
 
-  private nodes({ show, states, nodeValues, groups, group, names }: TableContent): HTMLTableRowElement[] {
+  private nodeRows({ show, states, nodeValues, groups, group, names }: TableContent): HTMLTableRowElement[] {
     const nodeLabels = groups
       .filter((candidate) => !group || candidate.label === group)
       .flatMap((candidate) => candidate.nodes.map((node) => ({ node, label: candidate.label })))
@@ -86,7 +95,7 @@ export class NodeTables {
       const value = nodeValues.values[node] ?? 0;
       const middle = show.unit === "pods" ? [] : [show.unit ? formatNumber(value) : (states[value] ?? "")];
       const pods = nodeValues.pods[node] ?? NaN;
-      return row(link(names[node]!, "toNode", names[node]!), [
+      return renderRow(renderLink(names[node]!, "toNode", names[node]!), [
         label,
         ...middle,
         Number.isNaN(pods) ? "–" : formatNumber(pods),
@@ -95,8 +104,8 @@ export class NodeTables {
   }
 }
 
-function link(text: string, kind: "toGroup" | "toNode", value: string): HTMLAnchorElement {
-  const anchor = element("a", "", text);
+function renderLink(text: string, kind: "toGroup" | "toNode", value: string): HTMLAnchorElement {
+  const anchor = createElement("a", "", text);
   const address = new URL(location.href);
   address.searchParams.set(kind === "toGroup" ? "group" : "focus", value);
   anchor.href = `${address.pathname}${address.search}`;
@@ -104,11 +113,11 @@ function link(text: string, kind: "toGroup" | "toNode", value: string): HTMLAnch
   return anchor;
 }
 
-function row(first: HTMLElement, cells: string[]): HTMLTableRowElement {
-  const line = element("tr");
-  const head = element("th");
+function renderRow(first: HTMLElement, cells: string[]): HTMLTableRowElement {
+  const line = createElement("tr");
+  const head = createElement("th");
   head.scope = "row";
   head.append(first);
-  line.append(head, ...cells.map((text) => element("td", "number", text)));
+  line.append(head, ...cells.map((text) => createElement("td", "number", text)));
   return line;
 }

@@ -1,21 +1,30 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
-import { element, formatNumber, updateAddress } from "./columns";
+import { createElement, formatNumber, updateAddress } from "./columns";
 import type { Border } from "./nodemap-draw";
 import { byName, groupsOf } from "./nodemap-groups";
-import { ARROWS, arrange, type Grid, type Group, labelAt, neighbour, placeAt, shortNames } from "./nodemap-layout";
-import { Pods } from "./nodemap-pods";
-import { borderWords, legend, rangeOf } from "./nodemap-scale";
-import { Side } from "./nodemap-side";
+import {
+  ARROWS,
+  arrangeCells,
+  type Grid,
+  type Group,
+  labelAt,
+  neighbourCell,
+  placeAt,
+  shortNames,
+} from "./nodemap-layout";
+import { PodPanel } from "./nodemap-pods";
+import { borderLabels, renderLegend, valueRange } from "./nodemap-scale";
+import { MapSide } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
-import { amount, type Colouring, groupingWord, summary } from "./nodemap-words";
-import { t } from "./words";
+import { type Colouring, describeNode, describeNodes, groupingWord } from "./nodemap-words";
+import { translate } from "./words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
 const HIGHEST_NARROW = 900;
 
 class NodeMap {
-  private readonly sides: Side[];
-  private readonly pods: Pods[];
+  private readonly sides: MapSide[];
+  private readonly podPanels: PodPanel[];
   private readonly tables: NodeTables[];
   private names: string[] = [];
   private shownNames: string[] = []; // as short as they can be told apart
@@ -28,28 +37,28 @@ class NodeMap {
   private time: number;
   private readonly timed: boolean;
   private groupBy: string;
-  private key: string;
-  private group: string;
+  private colouringName: string;
+  private chosenGroup: string;
   /** What the page was asked for: the server's sentences are of that. */
   private readonly firstView: string;
-  private node: string;
-  private find: string;
+  private openedNode: string;
+  private searchText: string;
 
   constructor(private readonly root: HTMLElement) {
     const data = root.dataset;
-    this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((element) => new Side(element));
+    this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((element) => new MapSide(element));
     this.timed = data.at !== undefined;
     this.time = Number(data.at ?? 0);
     this.groupBy = data.by ?? "";
-    this.key = data.show ?? "cpu";
-    this.group = data.group ?? "";
-    this.firstView = `${this.key} ${this.time}`;
-    this.node = data.focus ?? "";
-    this.find = data.find ?? "";
-    this.pods = this.sides.map(({ root: side }) => {
-      const panel = element("div");
+    this.colouringName = data.show ?? "cpu";
+    this.chosenGroup = data.group ?? "";
+    this.firstView = `${this.colouringName} ${this.time}`;
+    this.openedNode = data.focus ?? "";
+    this.searchText = data.find ?? "";
+    this.podPanels = this.sides.map(({ root: side }) => {
+      const panel = createElement("div");
       root.querySelector("[data-node-panel]")?.append(panel);
-      return new Pods(panel, side.dataset.pods ?? "", side.dataset.decisions ?? "", this.timed);
+      return new PodPanel(panel, side.dataset.pods ?? "", side.dataset.decisions ?? "", this.timed);
     });
     this.tables = this.sides.map((side) => new NodeTables(side.root));
     document.addEventListener("timechange", (event) => {
@@ -62,31 +71,31 @@ class NodeMap {
   private async start(): Promise<void> {
     try {
       // What is shown at first is asked for at once, not after the names.
-      await Promise.all(this.sides.flatMap((side) => [side.load(), side.fetchFrames(this.key)]));
-      this.share();
-      await this.fetch();
+      await Promise.all(this.sides.flatMap((side) => [side.loadColumns(), side.fetchFrames(this.colouringName)]));
+      this.shareNodes();
+      await this.loadFrames();
     } catch (error) {
-      this.say(error);
+      this.showError(error);
       return;
     }
-    this.controls();
+    this.bindControls();
     this.regroup();
     this.root.dataset.drawn = "yes";
-    if (this.node) void this.open(this.names.indexOf(this.node));
+    if (this.openedNode) void this.openNode(this.names.indexOf(this.openedNode));
   }
 
-  private say(error: unknown): void {
+  private showError(error: unknown): void {
     for (const side of this.sides) side.holder.hidden = true;
-    this.output("[data-readout]", error instanceof Error ? error.message : String(error));
+    this.writeOutput("[data-readout]", error instanceof Error ? error.message : String(error));
   }
 
-  private output(selector: string, text: string): void {
+  private writeOutput(selector: string, text: string): void {
     const output = this.root.querySelector<HTMLElement>(selector);
     if (output) output.textContent = text;
   }
 
   /** Gives all maps the same nodes, so that one node has the same place in each. */
-  private share(): void {
+  private shareNodes(): void {
     const index = new Map<string, number>();
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
@@ -95,19 +104,19 @@ class NodeMap {
     for (const side of this.sides) side.indexNodes(index);
   }
 
-  private get show(): Colouring {
+  private get colouring(): Colouring {
     const shows = this.sides[0]!.shows;
-    return shows.find((show) => show.name === this.key) ?? shows[0]!;
+    return shows.find((show) => show.name === this.colouringName) ?? shows[0]!;
   }
 
-  private async fetch(): Promise<void> {
-    this.key = this.show.name;
-    await Promise.all(this.sides.map((side) => side.prepare(this.key)));
+  private async loadFrames(): Promise<void> {
+    this.colouringName = this.colouring.name;
+    await Promise.all(this.sides.map((side) => side.loadFrames(this.colouringName)));
   }
 
   // What the person chooses.
 
-  private controls(): void {
+  private bindControls(): void {
     const { root } = this;
     const select = (name: string) => root.querySelector<HTMLSelectElement>(`select[name="${name}"]`);
     const groupBySelect = select("by");
@@ -121,21 +130,21 @@ class NodeMap {
       groupBySelect.addEventListener("change", () => this.regroup({ groupBy: groupBySelect.value }));
     }
     const show = select("show");
-    show?.addEventListener("change", () => void this.reshow(show.value));
+    show?.addEventListener("change", () => void this.changeColouring(show.value));
     root.querySelector("form")?.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.next();
+      this.openNextMatch();
     });
     const find = root.querySelector<HTMLInputElement>('input[name="find"]');
     find?.addEventListener("input", () => this.search(find.value));
     root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.zoomOut());
     root.addEventListener("click", (event) => this.followLink(event));
-    for (const side of this.sides) this.listen(side);
+    for (const side of this.sides) this.bindPointer(side);
     let width = this.width;
     new ResizeObserver(() => {
       if (Math.abs(this.width - width) < 2) return;
       width = this.width;
-      this.arrange();
+      this.arrangeCells();
     }).observe(this.sides[0]!.holder);
   }
 
@@ -145,16 +154,16 @@ class NodeMap {
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.dataset.toGroup !== undefined) this.regroup({ group: link.dataset.toGroup });
-    else void this.open(this.names.indexOf(link.dataset.toNode ?? ""));
+    else void this.openNode(this.names.indexOf(link.dataset.toNode ?? ""));
   }
 
-  private async reshow(key: string): Promise<void> {
-    this.key = key;
+  private async changeColouring(key: string): Promise<void> {
+    this.colouringName = key;
     updateAddress({ show: key });
     try {
-      await this.fetch();
+      await this.loadFrames();
     } catch (error) {
-      this.say(error);
+      this.showError(error);
       return;
     }
     this.draw();
@@ -167,37 +176,37 @@ class NodeMap {
   }
 
   private regroup(change: { groupBy?: string; group?: string } = {}): void {
-    if (change.groupBy !== undefined) [this.groupBy, this.group] = [change.groupBy, ""];
-    if (change.group !== undefined) this.group = change.group;
-    this.sort();
-    if (!this.groups.some(({ label }) => label === this.group)) this.group = "";
-    updateAddress({ ...(change.groupBy === undefined ? {} : { by: this.groupBy }), group: this.group });
+    if (change.groupBy !== undefined) [this.groupBy, this.chosenGroup] = [change.groupBy, ""];
+    if (change.group !== undefined) this.chosenGroup = change.group;
+    this.sortIntoGroups();
+    if (!this.groups.some(({ label }) => label === this.chosenGroup)) this.chosenGroup = "";
+    updateAddress({ ...(change.groupBy === undefined ? {} : { by: this.groupBy }), group: this.chosenGroup });
     const zoomOutButton = this.root.querySelector<HTMLElement>("[data-zoom-out]");
-    if (zoomOutButton) zoomOutButton.hidden = !this.group;
-    this.arrange();
+    if (zoomOutButton) zoomOutButton.hidden = !this.chosenGroup;
+    this.arrangeCells();
   }
 
   /** Puts the nodes into the groups in which they are now. */
-  private sort(): void {
-    this.groupedShifts = this.shiftedAt(this.time);
+  private sortIntoGroups(): void {
+    this.groupedShifts = this.countShifts(this.time);
     const maps = this.sides.map((side) => side.groupsAt(this.groupBy, this.time));
     this.groups = groupsOf(maps, this.groupBy, this.order);
   }
 
   /** How often nodes have come into another group by `time`, a number a map. */
-  private shiftedAt(time: number): string {
+  private countShifts(time: number): string {
     return this.sides.map((side) => side.shiftCount(this.groupBy, time)).join();
   }
 
-  private get visible(): Group[] {
-    return this.group ? this.groups.filter((group) => group.label === this.group) : this.groups;
+  private get visibleGroups(): Group[] {
+    return this.chosenGroup ? this.groups.filter((group) => group.label === this.chosenGroup) : this.groups;
   }
 
-  private arrange(): void {
+  private arrangeCells(): void {
     const start = performance.now();
     const maxHeight = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
-    this.grid = arrange(this.visible, this.shownNames, this.width, maxHeight);
-    if (this.find) this.match();
+    this.grid = arrangeCells(this.visibleGroups, this.shownNames, this.width, maxHeight);
+    if (this.searchText) this.matchNodes();
     this.draw();
     performance.measure("nodemap", { start, end: performance.now() });
   }
@@ -207,42 +216,46 @@ class NodeMap {
   private showTime(time: number, isSettled: boolean): void {
     this.time = time;
     if (!this.grid) return;
-    if (this.shiftedAt(time) === this.groupedShifts) this.draw(isSettled);
+    if (this.countShifts(time) === this.groupedShifts) this.draw(isSettled);
     else {
       // A group that has no node for a while stays chosen.
-      this.sort();
-      this.arrange();
+      this.sortIntoGroups();
+      this.arrangeCells();
     }
     if (!isSettled) return;
-    void Promise.all(this.sides.map((side) => side.loadExact(this.key, time))).then((updates) => {
+    void Promise.all(this.sides.map((side) => side.loadExact(this.colouringName, time))).then((updates) => {
       if (updates.some(Boolean) && this.time === time) this.draw();
     });
   }
 
   private draw(isSettled = true): void {
-    const { grid, show } = this;
+    const { grid, colouring: show } = this;
     if (!grid) return;
     const extents = this.sides.map((side) => side.extent(show));
-    const range = rangeOf(
+    const range = valueRange(
       show,
       Math.min(...extents.map(([least]) => least)),
       Math.max(...extents.map(([, most]) => most)),
     );
     const changedNodes = this.changedNodes();
     const borders = new Set<Border>();
-    const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
+    const places = this.chosenGroup ? this.visibleGroups.flatMap((group) => group.nodes) : undefined;
     for (const [index, side] of this.sides.entries()) {
       const nodeValues = side.valuesAt(show.name, this.time);
       const shown = { show, range, time: this.time, matchingNodes: this.matchingNodes, changedNodes };
-      for (const border of side.draw(grid, shown)) borders.add(border);
+      for (const border of side.drawMap(grid, shown)) borders.add(border);
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
-      const groupPrefix = this.group ? `${this.group}: ` : "";
+      const groupPrefix = this.chosenGroup ? `${this.chosenGroup}: ` : "";
       if (caption) {
-        const isFirstView = !this.group && `${this.key} ${this.time}` === this.firstView;
+        const isFirstView = !this.chosenGroup && `${this.colouringName} ${this.time}` === this.firstView;
         const describe = () =>
-          groupPrefix + summary(show, side.categories(show), nodeValues, this.timed ? this.time : undefined, places);
+          groupPrefix +
+          describeNodes(show, side.categories(show), nodeValues, this.timed ? this.time : undefined, places);
         caption.textContent = (isFirstView && side.serverSummary) || describe();
-        side.holder.setAttribute("aria-label", t("Node map. %(summary)s", { summary: caption.textContent ?? "" }));
+        side.holder.setAttribute(
+          "aria-label",
+          translate("Node map. %(summary)s", { summary: caption.textContent ?? "" }),
+        );
       }
       if (isSettled)
         this.tables[index]!.fill({
@@ -250,98 +263,102 @@ class NodeMap {
           states: side.categories(show),
           nodeValues,
           groups: this.groups,
-          group: this.group,
+          group: this.chosenGroup,
           groupBy: this.groupBy,
           names: this.names,
         });
-      this.pods[index]!.show(show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu", this.time, this.title(side));
+      this.podPanels[index]!.showPods(
+        show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu",
+        this.time,
+        this.sidePrefix(side),
+      );
     }
     this.root
       .querySelector("[data-legend]")
-      ?.replaceChildren(...legend(show, range, this.sides[0]!.categories(show), borders));
-    this.mark();
+      ?.replaceChildren(...renderLegend(show, range, this.sides[0]!.categories(show), borders));
+    this.placeFrames();
   }
 
   /** Where maps stand before and after a change: the nodes of which they do not show the same. */
   private changedNodes(): Uint8Array | undefined {
     if (this.root.dataset.changes === undefined) return undefined;
-    const [before, after] = this.sides.map((side) => side.valuesAt(this.key, this.time).values);
+    const [before, after] = this.sides.map((side) => side.valuesAt(this.colouringName, this.time).values);
     const isSame = (node: number) => Object.is(before?.[node], after?.[node]);
     return Uint8Array.from(this.names, (_, node) => Number(!isSame(node)));
   }
 
-  private title(side: Side): string {
+  private sidePrefix(side: MapSide): string {
     return this.sides.length > 1 ? `${side.root.dataset.label}: ` : "";
   }
 
   // Search.
 
-  private match(): void {
-    const words = this.find.toLowerCase();
+  private matchNodes(): void {
+    const words = this.searchText.toLowerCase();
     this.matchingNodes = words
       ? Uint8Array.from(this.names, (name) => Number(name.toLowerCase().includes(words)))
       : undefined;
     const count = this.matchingNodes ? this.matchingNodes.reduce((sum, flag) => sum + flag, 0) : 0;
-    this.output(
+    this.writeOutput(
       "[data-found]",
       this.matchingNodes ? `${formatNumber(count)} of ${formatNumber(this.names.length)} nodes` : "",
     );
   }
 
   private search(words: string): void {
-    this.find = words.trim();
-    updateAddress({ find: this.find });
-    this.match();
+    this.searchText = words.trim();
+    updateAddress({ find: this.searchText });
+    this.matchNodes();
     this.draw(false);
   }
 
   /** The next node that is found, in the order of the map. */
-  private next(): void {
+  private openNextMatch(): void {
     const { grid, matchingNodes } = this;
     if (!grid || !matchingNodes) return;
     const matches = [...grid.cells].filter((node) => node >= 0 && matchingNodes[node]);
     if (!matches.length) return;
     const node = matches[(matches.indexOf(this.cursor) + 1) % matches.length]!;
-    this.point(node, this.sides[0]!, true);
-    void this.open(node);
+    this.moveCursor(node, this.sides[0]!, true);
+    void this.openNode(node);
   }
 
   // Pointer and keyboard.
 
-  private listen(side: Side): void {
+  private bindPointer(side: MapSide): void {
     const { holder } = side;
     const under = (event: MouseEvent) => {
       const { box } = side.drawing;
       return placeAt(this.grid!, event.clientX - box.left, event.clientY - box.top);
     };
-    holder.addEventListener("pointermove", (event) => this.point(under(event).node, side, false));
+    holder.addEventListener("pointermove", (event) => this.moveCursor(under(event).node, side, false));
     holder.addEventListener("click", (event) => {
       const place = under(event);
-      if (place.node >= 0) void this.open(place.node);
-      else if (!this.group && this.groups.length > 1) {
+      if (place.node >= 0) void this.openNode(place.node);
+      else if (!this.chosenGroup && this.groups.length > 1) {
         const label = labelAt(this.grid!, place);
         if (label !== undefined) this.regroup({ group: label });
       }
     });
     holder.addEventListener("focus", () => {
       const first = this.grid?.cells.find((node) => node >= 0) ?? -1;
-      this.point(this.grid?.placeOf.has(this.cursor) ? this.cursor : first, side, true);
+      this.moveCursor(this.grid?.placeOf.has(this.cursor) ? this.cursor : first, side, true);
     });
     holder.addEventListener("keydown", (event) => this.handleKey(event, side));
   }
 
-  private handleKey(event: KeyboardEvent, side: Side): void {
+  private handleKey(event: KeyboardEvent, side: MapSide): void {
     const { grid } = this;
     if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = ARROWS[event.key];
     const cell = grid.placeOf.get(this.cursor);
-    if (step && cell !== undefined) this.point(grid.cells[neighbour(grid, cell, ...step)]!, side, true);
-    else if (event.key === "Enter") void this.open(this.cursor);
-    else if (event.key === " ") this.regroup({ group: this.group ? "" : this.groupOf(this.cursor) });
+    if (step && cell !== undefined) this.moveCursor(grid.cells[neighbourCell(grid, cell, ...step)]!, side, true);
+    else if (event.key === "Enter") void this.openNode(this.cursor);
+    else if (event.key === " ") this.regroup({ group: this.chosenGroup ? "" : this.groupOf(this.cursor) });
     else if (event.key === "Home" || event.key === "End") {
       const nodes = [...grid.cells].filter((node) => node >= 0);
-      this.point((event.key === "Home" ? nodes[0] : nodes.at(-1)) ?? -1, side, true);
-    } else if (event.key === "Escape" && (this.group || this.node)) this.zoomOut();
+      this.moveCursor((event.key === "Home" ? nodes[0] : nodes.at(-1)) ?? -1, side, true);
+    } else if (event.key === "Escape" && (this.chosenGroup || this.openedNode)) this.zoomOut();
     else return;
     event.preventDefault();
   }
@@ -351,38 +368,38 @@ class NodeMap {
   }
 
   /** Puts the cursor on a node; `isSpoken` says it to a screen reader too. */
-  private point(node: number, side: Side, isSpoken: boolean): void {
+  private moveCursor(node: number, side: MapSide, isSpoken: boolean): void {
     if (node === this.cursor && !isSpoken) return;
     this.cursor = node;
-    this.mark();
+    this.placeFrames();
     if (node < 0) return;
     const group = this.groupOf(node);
     const descriptions = this.sides.map((side) => {
-      const { values, pods } = side.valuesAt(this.key, this.time);
+      const { values, pods } = side.valuesAt(this.colouringName, this.time);
       const count =
-        this.show.unit === "pods" || Number.isNaN(pods[node])
+        this.colouring.unit === "pods" || Number.isNaN(pods[node])
           ? ""
-          : `, ${t("%(number)s pods", { number: formatNumber(pods[node]!) })}`;
+          : `, ${translate("%(number)s pods", { number: formatNumber(pods[node]!) })}`;
       const signs =
-        this.show.name === "state"
+        this.colouring.name === "state"
           ? []
-          : side.bordersAt(this.time)[node]!.map((border) => `, ${borderWords()[border]}`);
-      const said = amount(this.show, side.categories(this.show), values[node]!);
-      return `${this.title(side)}${said}${count}${signs.join("")}`;
+          : side.bordersAt(this.time)[node]!.map((border) => `, ${borderLabels()[border]}`);
+      const said = describeNode(this.colouring, side.categories(this.colouring), values[node]!);
+      return `${this.sidePrefix(side)}${said}${count}${signs.join("")}`;
     });
     const text = `${this.names[node]}${group ? `, ${this.groupBy} ${group}` : ""}: ${descriptions.join("; ")}`;
-    this.output("[data-readout]", text);
-    if (isSpoken) this.output("[data-spoken]", text);
+    this.writeOutput("[data-readout]", text);
+    if (isSpoken) this.writeOutput("[data-spoken]", text);
     if (side.holder.title) side.holder.removeAttribute("title");
   }
 
   /** Frames around the node under the cursor and around the one whose pods are shown. */
-  private mark(): void {
+  private placeFrames(): void {
     const { grid } = this;
     for (const side of this.sides) {
       for (const [name, node] of [
         ["cursor", this.cursor],
-        ["chosen", this.names.indexOf(this.node)],
+        ["chosen", this.names.indexOf(this.openedNode)],
       ] as const) {
         const frame = side.holder.querySelector<HTMLElement>(`[data-frame="${name}"]`);
         const cell = grid?.placeOf.get(node);
@@ -398,7 +415,7 @@ class NodeMap {
 
   // The pods of a node.
 
-  private async open(node: number): Promise<void> {
+  private async openNode(node: number): Promise<void> {
     const name = this.names[node];
     if (!name) return;
     const { pods, nodes, nodesSuffix } = this.sides[0]!.root.dataset;
@@ -407,26 +424,28 @@ class NodeMap {
       if (nodes) location.assign(`${nodes}${encodeURIComponent(name)}${nodesSuffix ?? ""}`);
       return;
     }
-    this.node = name;
+    this.openedNode = name;
     updateAddress({ focus: name });
     const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
     if (panel) panel.hidden = false;
-    this.mark();
-    await Promise.all(this.pods.map((pods) => pods.open(name).catch((error: unknown) => pods.fail(error))));
+    this.placeFrames();
+    await Promise.all(
+      this.podPanels.map((pods) => pods.loadPods(name).catch((error: unknown) => pods.showError(error))),
+    );
     this.draw(false);
   }
 
   /** One level up: from a node's pods to the nodes, from a group to all. */
   private zoomOut(): void {
-    if (this.node) {
-      this.node = "";
+    if (this.openedNode) {
+      this.openedNode = "";
       updateAddress({ focus: "" });
-      for (const pods of this.pods) pods.close();
+      for (const pods of this.podPanels) pods.close();
       const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
       if (panel) panel.hidden = true;
     }
-    if (this.group) this.regroup({ group: "" });
-    else this.mark();
+    if (this.chosenGroup) this.regroup({ group: "" });
+    else this.placeFrames();
   }
 }
 

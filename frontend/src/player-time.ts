@@ -11,7 +11,7 @@ export function clamp(time: number, end: number): number {
 }
 
 /** The time `steps` changes on, or back; between two changes, one back is the earlier. By hundredths without changes. */
-export function stepTime(changes: number[], time: number, end: number, steps: number): number {
+export function nextChangeTime(changes: number[], time: number, end: number, steps: number): number {
   if (!changes.length) return clamp(time + (steps * end) / 100, end);
   const place = lastIndexUntil(changes, time);
   if (steps > 0 && place === changes.length - 1) return end;
@@ -20,14 +20,14 @@ export function stepTime(changes: number[], time: number, end: number, steps: nu
 }
 
 /** The time after a frame of `elapsed` ms, where the whole run takes `duration` seconds to play. */
-export function playFrame(time: number, end: number, elapsed: number, duration: number): number {
+export function timeAfterFrame(time: number, end: number, elapsed: number, duration: number): number {
   return clamp(time + Math.min(elapsed / 1000, LONGEST_FRAME) * (end / duration), end);
 }
 
 type Key = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
 
 /** What a key asks for; space and arrows only where the scrubber has the focus (`seeking`). */
-export function command(event: Key, seeking: boolean): Command | undefined {
+export function readCommand(event: Key, seeking: boolean): Command | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   if (event.key === "<" || event.key === ">") return { do: "faster", steps: event.key === ">" ? 1 : -1 };
   if (!seeking) return undefined;

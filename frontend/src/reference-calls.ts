@@ -1,7 +1,7 @@
 // Calls of the REST API as the page of its operations writes them.
 
 /** Whether `text` holds all words of `search`, whatever their case. */
-export function holds(text: string, search: string): boolean {
+export function hasAllWords(text: string, search: string): boolean {
   const haystack = text.toLowerCase();
   return search
     .toLowerCase()
@@ -10,7 +10,7 @@ export function holds(text: string, search: string): boolean {
 }
 
 /** The address of a call: `path` with its places filled in, and what is asked. Places and questions left empty go. */
-export function address(path: string, places: [string, string][], parameters: [string, string][]): string {
+export function callAddress(path: string, places: [string, string][], parameters: [string, string][]): string {
   let filledPath = path;
   for (const [name, value] of places) filledPath = filledPath.replace(`{${name}}`, () => encodeURIComponent(value));
   const query = new URLSearchParams(parameters.filter(([, value]) => value)).toString();
@@ -18,7 +18,7 @@ export function address(path: string, places: [string, string][], parameters: [s
 }
 
 /** JSON in lines, anything else as it is. */
-export function laidOut(text: string): string {
+export function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {

@@ -16,12 +16,12 @@ function fillValues(text: string, values: Values): string {
 }
 
 /** `text` with `values` in place of its "%(name)s". */
-export function t(text: string, values: Values = {}): string {
+export function translate(text: string, values: Values = {}): string {
   return fillValues(catalogue()?.gettext(text) ?? text, values);
 }
 
 /** `singular` or `plural`, by `count`, which is "%(count)s". */
-export function n(singular: string, plural: string, count: number, values: Values = {}): string {
+export function translateCount(singular: string, plural: string, count: number, values: Values = {}): string {
   return fillValues(catalogue()?.ngettext(singular, plural, count) ?? (count === 1 ? singular : plural), {
     count,
     ...values,

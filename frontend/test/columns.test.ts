@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formatNumber, lastIndexUntil, unpack } from "../src/columns";
+import { formatNumber, lastIndexUntil, unpackColumn } from "../src/columns";
 import { Grouping, groupsOf } from "../src/nodemap-groups";
-import { amount, type Colouring, groupHead, groupRow, summary } from "../src/nodemap-words";
+import { type Colouring, describeNode, describeNodes, groupHead, groupRow } from "../src/nodemap-words";
 
 const base64 = (...bytes: number[]) => btoa(String.fromCharCode(...bytes));
 const CPU: Colouring = { name: "cpu", label: "CPU requested", unit: "%", verb: "requested", what: "CPU" };
 
 test("a column of one or two bytes a number is unpacked, little end first", () => {
-  assert.deepEqual([...unpack({ bytes: 1, values: base64(1, 2, 255) }).data], [1, 2, 255]);
-  const twoByteNumbers = unpack({ bytes: 2, values: base64(1, 0, 0, 1, 255, 255) });
+  assert.deepEqual([...unpackColumn({ bytes: 1, values: base64(1, 2, 255) }).data], [1, 2, 255]);
+  const twoByteNumbers = unpackColumn({ bytes: 2, values: base64(1, 0, 0, 1, 255, 255) });
   assert.deepEqual([...twoByteNumbers.data], [1, 256, 65535]);
   assert.equal(twoByteNumbers.absent, 65535);
 });
@@ -52,8 +52,8 @@ test("nodes are in the groups that their labels say at a time", () => {
 test("a map says in one sentence what it shows", () => {
   const values = { values: [50, 70, NaN], pods: [3, 0, 0] };
   const text = "CPU of 2 nodes: 60 % requested on average, 70 % on the fullest; 1 node without a pod.";
-  assert.equal(summary(CPU, [], values, undefined), text);
-  assert.equal(summary(CPU, [], values, 90), `After 1 min 30 s, ${text}`);
-  assert.equal(amount(CPU, [], NaN), "CPU requested unknown");
+  assert.equal(describeNodes(CPU, [], values, undefined), text);
+  assert.equal(describeNodes(CPU, [], values, 90), `After 1 min 30 s, ${text}`);
+  assert.equal(describeNode(CPU, [], NaN), "CPU requested unknown");
   assert.equal(groupHead(CPU, [], "zone").length, groupRow(CPU, [], values, [0, 1]).length + 1);
 });

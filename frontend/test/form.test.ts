@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { matches, undoAction } from "../src/document-form";
+import { hasAllWords, undoAction } from "../src/document-form";
 
 const key = (
   name: string,
@@ -16,11 +16,11 @@ const key = (
 
 test("a plugin is found by all words of its name or help, in any order and letters", () => {
   const text = "nodeaffinity matches the pod's node selector";
-  equal(matches(text, ""), true);
-  equal(matches(text, "  "), true);
-  equal(matches(text, "AFFINITY"), true);
-  equal(matches(text, "selector node"), true);
-  equal(matches(text, "selector taint"), false);
+  equal(hasAllWords(text, ""), true);
+  equal(hasAllWords(text, "  "), true);
+  equal(hasAllWords(text, "AFFINITY"), true);
+  equal(hasAllWords(text, "selector node"), true);
+  equal(hasAllWords(text, "selector taint"), false);
 });
 
 test("undo and redo have the keys of editors", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arrange, type Group, labelAt, neighbour, placeAt } from "../src/nodemap-layout";
+import { arrangeCells, type Group, labelAt, neighbourCell, placeAt } from "../src/nodemap-layout";
 
 const names = Array.from({ length: 5000 }, (_, node) => `node-${node}`);
 
@@ -22,7 +22,7 @@ const CASES: [string, Group[], number][] = [
 
 for (const [description, groups, width] of CASES) {
   test(`${description}: each node has one cell, inside its group's block`, () => {
-    const grid = arrange(groups, names, width, 700);
+    const grid = arrangeCells(groups, names, width, 700);
     const nodes = groups.flatMap((group) => group.nodes);
     assert.equal(grid.placeOf.size, nodes.length);
     assert.equal(grid.cells.filter((node) => node >= 0).length, nodes.length);
@@ -41,23 +41,23 @@ for (const [description, groups, width] of CASES) {
 }
 
 test("names are shown where there is room for them", () => {
-  assert.equal(arrange(groups(12), names, 1200, 700).hasNames, true);
-  assert.equal(arrange(groups(3000), names, 1200, 700).hasNames, false);
+  assert.equal(arrangeCells(groups(12), names, 1200, 700).hasNames, true);
+  assert.equal(arrangeCells(groups(3000), names, 1200, 700).hasNames, false);
 });
 
 test("the arrow keys go from node to node and stop at the ends", () => {
-  const grid = arrange(groups(10), names, 5 * 120, 700);
+  const grid = arrangeCells(groups(10), names, 5 * 120, 700);
   const first = grid.placeOf.get(0)!;
-  assert.equal(grid.cells[neighbour(grid, first, 1, 0)], 1);
-  assert.equal(neighbour(grid, first, -1, 0), first);
-  assert.equal(neighbour(grid, first, 0, -1), first);
+  assert.equal(grid.cells[neighbourCell(grid, first, 1, 0)], 1);
+  assert.equal(neighbourCell(grid, first, -1, 0), first);
+  assert.equal(neighbourCell(grid, first, 0, -1), first);
   let cell = first;
-  for (let step = 0; step < 20; step += 1) cell = neighbour(grid, cell, 1, 0);
+  for (let step = 0; step < 20; step += 1) cell = neighbourCell(grid, cell, 1, 0);
   assert.equal(grid.cells[cell], 9);
 });
 
 test("a place on the map is the node whose cell is there, or none", () => {
-  const grid = arrange(groups(500, 520), names, 1200, 700);
+  const grid = arrangeCells(groups(500, 520), names, 1200, 700);
   for (const node of [0, 499, 500, 1019]) {
     const cell = grid.placeOf.get(node)!;
     const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
@@ -69,7 +69,7 @@ test("a place on the map is the node whose cell is there, or none", () => {
 });
 
 test("the label of a group stands above its block", () => {
-  const grid = arrange(groups(500, 520), names, 1200, 700);
+  const grid = arrangeCells(groups(500, 520), names, 1200, 700);
   for (const block of grid.blocks) {
     const place = { node: -1, column: block.column, row: block.row - 1 };
     assert.equal(labelAt(grid, place), block.label);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { outline } from "../src/nodemap-draw";
-import { arrange, shortNames } from "../src/nodemap-layout";
-import { rangeOf, STEPS, stepClass } from "../src/nodemap-scale";
+import { outlineCells } from "../src/nodemap-draw";
+import { arrangeCells, shortNames } from "../src/nodemap-layout";
+import { STEPS, stepClass, valueRange } from "../src/nodemap-scale";
 import { firstFrames } from "../src/nodemap-side";
 
 test("a node is there for the first time in its first frame, or never", () => {
@@ -16,9 +16,9 @@ test("a node is there for the first time in its first frame, or never", () => {
 
 test("the outline goes around the cells of the given nodes alone, with a gap between neighbours", () => {
   const names = Array.from({ length: 900 }, (_, number) => `node-${number}`);
-  const grid = arrange([{ label: "all", nodes: [...names.keys()] }], names, 600, 400);
-  assert.equal(outline(grid, []), "");
-  const parts = outline(grid, [0, 899]).split("z").filter(Boolean);
+  const grid = arrangeCells([{ label: "all", nodes: [...names.keys()] }], names, 600, 400);
+  assert.equal(outlineCells(grid, []), "");
+  const parts = outlineCells(grid, [0, 899]).split("z").filter(Boolean);
   assert.equal(parts.length, 2);
   const tenths = (value: number) => Math.round(value * 10) / 10;
   for (const [place, node] of [0, 899].entries()) {
@@ -31,10 +31,10 @@ test("the outline goes around the cells of the given nodes alone, with a gap bet
 const PERCENT = { name: "cpu", label: "CPU requested", unit: "%", verb: "requested", what: "CPU" };
 
 test("the scale runs over the range of the data, to the next five percent", () => {
-  assert.deepEqual(rangeOf(PERCENT, 12, 53), { least: 10, most: 55 });
-  assert.deepEqual(rangeOf(PERCENT, 40, 40), { least: 40, most: 45 });
-  assert.deepEqual(rangeOf(PERCENT, Infinity, -Infinity), { least: 0, most: 100 });
-  assert.deepEqual(rangeOf({ ...PERCENT, unit: "pods" }, 3, 17), { least: 3, most: 17 });
+  assert.deepEqual(valueRange(PERCENT, 12, 53), { least: 10, most: 55 });
+  assert.deepEqual(valueRange(PERCENT, 40, 40), { least: 40, most: 45 });
+  assert.deepEqual(valueRange(PERCENT, Infinity, -Infinity), { least: 0, most: 100 });
+  assert.deepEqual(valueRange({ ...PERCENT, unit: "pods" }, 3, 17), { least: 3, most: 17 });
 });
 
 test("the least value has the first step, the largest the last, and each step is met", () => {

@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { opens, paletteStep } from "../src/frame/palette-keys";
+import { paletteStep, readShortcut } from "../src/frame/palette-keys";
 
 const plain = { ctrlKey: false, metaKey: false, altKey: false };
 
 test("Ctrl or ⌘ with K opens the palette, even while typing", () => {
-  assert.equal(opens({ ...plain, key: "k", ctrlKey: true }, false), "palette");
-  assert.equal(opens({ ...plain, key: "K", metaKey: true }, false), "palette");
-  assert.equal(opens({ ...plain, key: "k" }, true), undefined);
-  assert.equal(opens({ ...plain, key: "/", ctrlKey: true }, true), undefined);
+  assert.equal(readShortcut({ ...plain, key: "k", ctrlKey: true }, false), "palette");
+  assert.equal(readShortcut({ ...plain, key: "K", metaKey: true }, false), "palette");
+  assert.equal(readShortcut({ ...plain, key: "k" }, true), undefined);
+  assert.equal(readShortcut({ ...plain, key: "/", ctrlKey: true }, true), undefined);
 });
 
 test("single keys open the search and the sheet where they count", () => {
-  assert.equal(opens({ ...plain, key: "/" }, true), "search");
-  assert.equal(opens({ ...plain, key: "?" }, true), "shortcuts");
+  assert.equal(readShortcut({ ...plain, key: "/" }, true), "search");
+  assert.equal(readShortcut({ ...plain, key: "?" }, true), "shortcuts");
   for (const key of ["/", "?"]) {
-    assert.equal(opens({ ...plain, key }, false), undefined, "while typing, or silenced");
-    assert.equal(opens({ ...plain, key, altKey: true }, true), undefined);
+    assert.equal(readShortcut({ ...plain, key }, false), undefined, "while typing, or silenced");
+    assert.equal(readShortcut({ ...plain, key, altKey: true }, true), undefined);
   }
 });
 

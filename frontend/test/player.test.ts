@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clamp, command, playFrame, stepTime } from "../src/player-time";
+import { clamp, nextChangeTime, readCommand, timeAfterFrame } from "../src/player-time";
 
 const CHANGES = [0, 10, 25, 60];
 const END = 100;
@@ -18,43 +18,44 @@ test("a step goes to the next change or to the one before", () => {
     [12, 2, 60],
     [25, -10, 0],
   ];
-  for (const [time, steps, to] of cases) assert.equal(stepTime(CHANGES, time, END, steps), to, `${steps} from ${time}`);
+  for (const [time, steps, to] of cases)
+    assert.equal(nextChangeTime(CHANGES, time, END, steps), to, `${steps} from ${time}`);
 });
 
 test("back from between two changes is the one just before", () => {
-  assert.equal(stepTime(CHANGES, 12, END, -1), 10);
-  assert.equal(stepTime(CHANGES, 99, END, -1), 60);
-  assert.equal(stepTime(CHANGES, 10 + 1e-9, END, -1), 0, "as good as at the change");
+  assert.equal(nextChangeTime(CHANGES, 12, END, -1), 10);
+  assert.equal(nextChangeTime(CHANGES, 99, END, -1), 60);
+  assert.equal(nextChangeTime(CHANGES, 10 + 1e-9, END, -1), 0, "as good as at the change");
 });
 
 test("after the last change the end comes, and several steps stop at the last change", () => {
-  assert.equal(stepTime(CHANGES, 60, END, 1), END);
-  assert.equal(stepTime(CHANGES, 75, END, 1), END);
-  assert.equal(stepTime(CHANGES, 25, END, 10), 60);
+  assert.equal(nextChangeTime(CHANGES, 60, END, 1), END);
+  assert.equal(nextChangeTime(CHANGES, 75, END, 1), END);
+  assert.equal(nextChangeTime(CHANGES, 25, END, 10), 60);
 });
 
 test("without changes a step is a hundredth, within the run", () => {
-  assert.equal(stepTime([], 50, 200, 1), 52);
-  assert.equal(stepTime([], 50, 200, -10), 30);
-  assert.equal(stepTime([], 1, 200, -10), 0);
-  assert.equal(stepTime([], 199, 200, 10), 200);
+  assert.equal(nextChangeTime([], 50, 200, 1), 52);
+  assert.equal(nextChangeTime([], 50, 200, -10), 30);
+  assert.equal(nextChangeTime([], 1, 200, -10), 0);
+  assert.equal(nextChangeTime([], 199, 200, 10), 200);
 });
 
 test("a frame moves on by its share of the time that the whole run takes", () => {
-  assert.equal(playFrame(0, 1000, 50, 20), 2.5);
-  assert.equal(playFrame(999, 1000, 50, 20), 1000, "the end is not passed");
-  assert.equal(playFrame(0, 1000, 60_000, 20), 5, "a page that was hidden goes on where it stood");
+  assert.equal(timeAfterFrame(0, 1000, 50, 20), 2.5);
+  assert.equal(timeAfterFrame(999, 1000, 50, 20), 1000, "the end is not passed");
+  assert.equal(timeAfterFrame(0, 1000, 60_000, 20), 5, "a page that was hidden goes on where it stood");
   assert.equal(clamp(-3, 10), 0);
 });
 
 test("keys: arrows and space on the scrubber, < and > anywhere, none with Ctrl, Alt or ⌘", () => {
-  assert.deepEqual(command({ ...plain, key: "ArrowLeft" }, true), { do: "step", steps: -1 });
-  assert.deepEqual(command({ ...plain, key: "ArrowRight", shiftKey: true }, true), { do: "step", steps: 10 });
-  assert.deepEqual(command({ ...plain, key: " " }, true), { do: "toggle" });
-  assert.deepEqual(command({ ...plain, key: ">", shiftKey: true }, false), { do: "faster", steps: 1 });
-  assert.deepEqual(command({ ...plain, key: "<" }, true), { do: "faster", steps: -1 });
-  for (const key of [" ", "ArrowLeft", "ArrowRight"]) assert.equal(command({ ...plain, key }, false), undefined);
-  assert.equal(command({ ...plain, key: "Tab" }, true), undefined);
+  assert.deepEqual(readCommand({ ...plain, key: "ArrowLeft" }, true), { do: "step", steps: -1 });
+  assert.deepEqual(readCommand({ ...plain, key: "ArrowRight", shiftKey: true }, true), { do: "step", steps: 10 });
+  assert.deepEqual(readCommand({ ...plain, key: " " }, true), { do: "toggle" });
+  assert.deepEqual(readCommand({ ...plain, key: ">", shiftKey: true }, false), { do: "faster", steps: 1 });
+  assert.deepEqual(readCommand({ ...plain, key: "<" }, true), { do: "faster", steps: -1 });
+  for (const key of [" ", "ArrowLeft", "ArrowRight"]) assert.equal(readCommand({ ...plain, key }, false), undefined);
+  assert.equal(readCommand({ ...plain, key: "Tab" }, true), undefined);
   for (const modifier of ["ctrlKey", "metaKey", "altKey"])
-    assert.equal(command({ ...plain, key: "ArrowLeft", [modifier]: true }, true), undefined, modifier);
+    assert.equal(readCommand({ ...plain, key: "ArrowLeft", [modifier]: true }, true), undefined, modifier);
 });

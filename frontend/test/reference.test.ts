@@ -2,17 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { address, holds, laidOut } from "../src/reference-calls";
+import { callAddress, hasAllWords, indentJson } from "../src/reference-calls";
 
 test("an operation is found by any words of it, in any order and case", () => {
   const text = "GET /api/v1/clusters/{name}/pods/ The pods of the cluster";
-  for (const search of ["", "pods", "POD get", "/clusters/", "cluster  pods"]) assert.ok(holds(text, search), search);
-  assert.ok(!holds(text, "pods delete"));
+  for (const search of ["", "pods", "POD get", "/clusters/", "cluster  pods"])
+    assert.ok(hasAllWords(text, search), search);
+  assert.ok(!hasAllWords(text, "pods delete"));
 });
 
 test("places are filled in, empty questions are left out, and nothing breaks out of its place", () => {
   assert.equal(
-    address(
+    callAddress(
       "/api/v1/clusters/{name}/nodes/",
       [["name", "demo"]],
       [
@@ -22,10 +23,13 @@ test("places are filled in, empty questions are left out, and nothing breaks out
     ),
     "/api/v1/clusters/demo/nodes/?zone=a+b",
   );
-  assert.equal(address("/api/v1/jobs/{id}/", [["id", "../users?x=$&"]], []), "/api/v1/jobs/..%2Fusers%3Fx%3D%24%26/");
+  assert.equal(
+    callAddress("/api/v1/jobs/{id}/", [["id", "../users?x=$&"]], []),
+    "/api/v1/jobs/..%2Fusers%3Fx%3D%24%26/",
+  );
 });
 
 test("JSON is laid out, and what is not JSON stays", () => {
-  assert.equal(laidOut('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
-  assert.equal(laidOut("a,b"), "a,b");
+  assert.equal(indentJson('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
+  assert.equal(indentJson("a,b"), "a,b");
 });

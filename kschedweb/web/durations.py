@@ -1,4 +1,4 @@
-"""Durations and ages in words, in the language of the reader. frontend/src/durations.ts writes the same ones."""
+"""Durations and ages in words, in the language of the reader. frontend/src/duration-words.ts writes the same ones."""
 
 from __future__ import annotations
 

@@ -11,9 +11,12 @@ export function nextPosition(
   position: CellPosition,
 ): CellPosition | undefined {
   const last = (spans[position.row]?.length ?? 1) - 1;
-  const vertical = (row: number): CellPosition => {
+  const cellInRow = (row: number): CellPosition => {
     const targetRow = Math.max(0, Math.min(row, spans.length - 1));
-    return { row: targetRow, cell: covering(spans[targetRow] ?? [], start(spans[position.row] ?? [], position.cell)) };
+    return {
+      row: targetRow,
+      cell: cellAtColumn(spans[targetRow] ?? [], firstColumn(spans[position.row] ?? [], position.cell)),
+    };
   };
   if (key === "Home") return ctrlKey ? { row: 0, cell: 0 } : { ...position, cell: 0 };
   if (key === "End") {
@@ -26,25 +29,25 @@ export function nextPosition(
     case "ArrowLeft":
       return { ...position, cell: Math.max(position.cell - 1, 0) };
     case "ArrowDown":
-      return vertical(position.row + 1);
+      return cellInRow(position.row + 1);
     case "ArrowUp":
-      return vertical(position.row - 1);
+      return cellInRow(position.row - 1);
     case "PageDown":
-      return vertical(position.row + SCREEN);
+      return cellInRow(position.row + SCREEN);
     case "PageUp":
-      return vertical(position.row - SCREEN);
+      return cellInRow(position.row - SCREEN);
     default:
       return undefined;
   }
 }
 
 /** The column in which a cell begins. */
-function start(row: number[], cell: number): number {
+function firstColumn(row: number[], cell: number): number {
   return row.slice(0, cell).reduce((sum, span) => sum + span, 0);
 }
 
 /** The cell of a row that covers a column, or its last one. */
-function covering(row: number[], column: number): number {
+function cellAtColumn(row: number[], column: number): number {
   let end = 0;
   const position = row.findIndex((span) => {
     end += span;

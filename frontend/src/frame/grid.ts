@@ -15,17 +15,17 @@ function startGrid(table: HTMLTableElement): void {
   table.closest(".table-box")?.removeAttribute("tabindex");
   for (const link of table.querySelectorAll<HTMLElement>("a")) link.tabIndex = -1;
 
-  let current = stop(rows[0]?.[0]);
+  let current = focusTarget(rows[0]?.[0]);
   if (!current) return;
   current.tabIndex = 0;
 
-  const hold = (element: HTMLElement): void => {
+  const makeTabStop = (element: HTMLElement): void => {
     if (current) current.tabIndex = -1;
     current = element;
     current.tabIndex = 0;
   };
   table.addEventListener("focusin", ({ target }) => {
-    if (target instanceof HTMLElement && target !== table) hold(target);
+    if (target instanceof HTMLElement && target !== table) makeTabStop(target);
   });
   table.addEventListener("keydown", (event) => {
     if (event.altKey || event.metaKey || event.shiftKey) return;
@@ -33,7 +33,7 @@ function startGrid(table: HTMLTableElement): void {
     const cell = target.closest<HTMLTableCellElement>("th, td");
     const position = cell ? positions.get(cell) : undefined;
     if (!cell || !position) return;
-    const next = inside(event.key, cell, target) ?? around(event, position);
+    const next = nextInCell(event.key, cell, target) ?? nextCell(event, position);
     if (!next) return;
     event.preventDefault();
     if (next.tabIndex !== 0) next.tabIndex = -1;
@@ -41,20 +41,20 @@ function startGrid(table: HTMLTableElement): void {
   });
 
   /** What a key means outside of a cell's links. */
-  function around(event: KeyboardEvent, position: CellPosition): HTMLElement | undefined {
+  function nextCell(event: KeyboardEvent, position: CellPosition): HTMLElement | undefined {
     const target = nextPosition(event, spans, position);
-    return target && stop(rows[target.row]?.[target.cell]);
+    return target && focusTarget(rows[target.row]?.[target.cell]);
   }
 }
 
 /** What has the focus when a cell has it: its link where there is one alone, else the cell. */
-function stop(cell: HTMLTableCellElement | undefined): HTMLElement | undefined {
+function focusTarget(cell: HTMLTableCellElement | undefined): HTMLElement | undefined {
   const links = cell?.querySelectorAll<HTMLElement>("a");
   return links?.length === 1 ? links[0] : cell;
 }
 
 /** In a cell with several links Enter and F2 go to the first, arrows from one to the next, Escape back to the cell. */
-function inside(key: string, cell: HTMLTableCellElement, target: HTMLElement): HTMLElement | undefined {
+function nextInCell(key: string, cell: HTMLTableCellElement, target: HTMLElement): HTMLElement | undefined {
   const links = [...cell.querySelectorAll<HTMLElement>("a")];
   if (links.length < 2) return undefined;
   if (target === cell) return key === "Enter" || key === "F2" ? links[0] : undefined;

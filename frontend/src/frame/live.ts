@@ -1,7 +1,7 @@
 /** Gives focus back after htmx swaps, says aloud what changed, and shows that a request failed. */
 
-import { t } from "../words";
-import { pinned } from "./pinned";
+import { translate } from "../words";
+import { pinAddress } from "./pin-address";
 
 interface Refusal {
   detail: string;
@@ -13,31 +13,33 @@ export function startLive(): void {
   const announce = document.getElementById("announcer");
   startRefusals();
   document.body.addEventListener("htmx:beforeRequest", (event) => {
-    target(event)?.setAttribute("aria-busy", "true");
+    swapTarget(event)?.setAttribute("aria-busy", "true");
   });
   document.body.addEventListener("htmx:afterSettle", (event) => {
-    const element = target(event);
+    const element = swapTarget(event);
     element?.removeAttribute("aria-busy");
     const announcement = element?.querySelector<HTMLElement>("[data-announce]")?.dataset.announce;
     if (announce && announcement) announce.textContent = announcement;
   });
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.body.addEventListener(failure, (event) => {
-      target(event)?.removeAttribute("aria-busy");
+      swapTarget(event)?.removeAttribute("aria-busy");
       const status = (event as CustomEvent).detail?.xhr?.status;
       if (announce)
         announce.textContent = status
-          ? t("The server answered %(status)s. Reload the page.", { status })
-          : t("The server does not answer.");
+          ? translate("The server answered %(status)s. Reload the page.", { status })
+          : translate("The server does not answer.");
     });
   }
   document.addEventListener("click", (event) => {
     const button = (event.target as Element).closest<HTMLElement>("[data-copy]");
     if (button)
-      void navigator.clipboard.writeText(button.dataset.copy || pinned(location.href, button.dataset.pins)).then(() => {
-        if (announce) announce.textContent = t("Copied");
-        button.classList.add("copied");
-      });
+      void navigator.clipboard
+        .writeText(button.dataset.copy || pinAddress(location.href, button.dataset.pins))
+        .then(() => {
+          if (announce) announce.textContent = translate("Copied");
+          button.classList.add("copied");
+        });
     for (const menu of document.querySelectorAll<HTMLDetailsElement>("details.menu[open]")) {
       if (!menu.contains(event.target as Node)) menu.open = false;
     }
@@ -63,13 +65,13 @@ function startRefusals(): void {
   });
   document.body.addEventListener("refused", (event) => {
     refused = true;
-    show((event as CustomEvent<Refusal>).detail);
+    showRefusal((event as CustomEvent<Refusal>).detail);
   });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event as CustomEvent;
     if (!/^\{"refused":/.test(detail.xhr.getResponseHeader("HX-Trigger") ?? "")) return;
     detail.isError = false; // the notice says more than a status
-    target(event)?.removeAttribute("aria-busy");
+    swapTarget(event)?.removeAttribute("aria-busy");
   });
   // Who comes back may have logged in elsewhere.
   document.addEventListener("visibilitychange", () => {
@@ -77,7 +79,7 @@ function startRefusals(): void {
   });
 }
 
-function show({ detail, action, address }: Refusal): void {
+function showRefusal({ detail, action, address }: Refusal): void {
   const main = document.getElementById("main");
   if (!main || document.getElementById("refused") || new URL(address, location.href).pathname === location.pathname)
     return;
@@ -89,11 +91,11 @@ function show({ detail, action, address }: Refusal): void {
   notice.setAttribute("role", "alert");
   link.href = address;
   link.textContent = action;
-  text.append(`${detail} ${t("What you typed on this page is not saved.")} `, link);
+  text.append(`${detail} ${translate("What you typed on this page is not saved.")} `, link);
   notice.append(text);
   main.prepend(notice);
 }
 
-function target(event: Event): HTMLElement | null {
+function swapTarget(event: Event): HTMLElement | null {
   return ((event as CustomEvent).detail?.target as HTMLElement | undefined) ?? null;
 }

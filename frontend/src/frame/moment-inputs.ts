@@ -1,15 +1,15 @@
 /** Inputs of moments say UTC beside, and take what is pasted in ISO 8601. The browser's zone is told to the server. */
-import { formatMoment, moment, pasted } from "./zones";
+import { formatMoment, parseMoment, parsePastedMoment } from "./zones";
 
 const YEAR = 31536000; // seconds
 
 export function startMoments(): void {
-  tellZone();
-  document.addEventListener("input", (event) => show(event.target as HTMLElement));
+  storeZone();
+  document.addEventListener("input", (event) => showUtc(event.target as HTMLElement));
   document.addEventListener("paste", (event) => {
     const input = event.target as HTMLInputElement;
     const box = input.closest?.<HTMLElement>(".moment");
-    const text = box && pasted(event.clipboardData?.getData("text") ?? "", box.dataset.zone ?? "UTC");
+    const text = box && parsePastedMoment(event.clipboardData?.getData("text") ?? "", box.dataset.zone ?? "UTC");
     if (!text) return;
     event.preventDefault();
     input.value = text;
@@ -18,7 +18,7 @@ export function startMoments(): void {
 }
 
 /** Pages are in the browser's zone where a person's settings name none. */
-function tellZone(): void {
+function storeZone(): void {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (!zone || document.cookie.includes(`zone=${zone}`)) return;
   const secure = location.protocol === "https:" ? ";secure" : "";
@@ -26,12 +26,12 @@ function tellZone(): void {
   document.cookie = `zone=${zone};path=/;max-age=${YEAR};samesite=lax${secure}`;
 }
 
-function show(input: HTMLElement): void {
+function showUtc(input: HTMLElement): void {
   const box = input.closest?.<HTMLElement>(".moment");
   const output = box?.querySelector("[data-utc]");
   if (!box || !output || !(input instanceof HTMLInputElement)) return;
   const zone = box.dataset.zone ?? "UTC";
-  const instant = moment(input.value, zone);
+  const instant = parseMoment(input.value, zone);
   output.textContent =
     instant === undefined || zone === "UTC" ? zone : `${formatMoment(instant, "UTC").replace("T", " ")} UTC`;
 }

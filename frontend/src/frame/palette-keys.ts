@@ -3,7 +3,7 @@
 type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 
 /** What a key opens anywhere on a page; `single`: whether keys without Ctrl or ⌘ count now. */
-export function opens(event: Key, single: boolean): "palette" | "search" | "shortcuts" | undefined {
+export function readShortcut(event: Key, single: boolean): "palette" | "search" | "shortcuts" | undefined {
   if (event.ctrlKey || event.metaKey) return event.key.toLowerCase() === "k" ? "palette" : undefined;
   if (event.altKey || !single) return undefined;
   if (event.key === "/") return "search";

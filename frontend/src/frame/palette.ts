@@ -1,5 +1,5 @@
 // Search box, command palette and the sheet of shortcuts.
-import { opens, paletteStep } from "./palette-keys";
+import { paletteStep, readShortcut } from "./palette-keys";
 
 const KEEP = "shortcuts"; // localStorage: "off" silences the single-key shortcuts (WCAG 2.1.4).
 
@@ -19,7 +19,7 @@ export function startDialogs(): void {
     single.addEventListener("change", () => localStorage.setItem(KEEP, single.checked ? "on" : "off"));
   }
   document.addEventListener("keydown", (event) => {
-    const opened = opens(event, !typing(event.target) && localStorage.getItem(KEEP) !== "off");
+    const opened = readShortcut(event, !isTyping(event.target) && localStorage.getItem(KEEP) !== "off");
     if (!opened) return;
     event.preventDefault();
     if (opened === "search") document.querySelector<HTMLInputElement>(".searchbox")?.focus();
@@ -29,12 +29,12 @@ export function startDialogs(): void {
       palette?.querySelector("input")?.select();
     }
   });
-  palette?.addEventListener("keydown", (event) => walk(event, palette));
-  palette?.addEventListener("click", (event) => act(event, palette));
+  palette?.addEventListener("keydown", (event) => walkResults(event, palette));
+  palette?.addEventListener("click", (event) => useResult(event, palette));
 }
 
 /** What a result does on this page: it fills the box, or it is done and the palette closes. */
-function act(event: MouseEvent, palette: HTMLDialogElement): void {
+function useResult(event: MouseEvent, palette: HTMLDialogElement): void {
   const hit = (event.target as Element).closest<HTMLElement>(".hit");
   const input = palette.querySelector("input");
   if (hit?.dataset.fills && input) {
@@ -46,7 +46,7 @@ function act(event: MouseEvent, palette: HTMLDialogElement): void {
 }
 
 /** Arrow keys walk the results; Enter in the box opens the first. */
-function walk(event: KeyboardEvent, palette: HTMLElement): void {
+function walkResults(event: KeyboardEvent, palette: HTMLElement): void {
   const links = [...palette.querySelectorAll<HTMLElement>(".results .hit, .results a.more")];
   const input = palette.querySelector("input");
   const index = links.indexOf(document.activeElement as HTMLElement);
@@ -58,7 +58,7 @@ function walk(event: KeyboardEvent, palette: HTMLElement): void {
   else (links[step.focus] ?? input)?.focus();
 }
 
-function typing(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );

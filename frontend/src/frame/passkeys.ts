@@ -1,9 +1,9 @@
 /** Passkeys: the browser's answer to the options in the page becomes the form's hidden field, and the form is sent. */
-import { t } from "../words";
+import { translate } from "../words";
 
 type Json = Record<string, unknown>;
 
-async function credential(kind: string, publicKey: Json): Promise<Credential | null> {
+async function requestCredential(kind: string, publicKey: Json): Promise<Credential | null> {
   if (kind === "create") {
     const options = PublicKeyCredential.parseCreationOptionsFromJSON(
       publicKey as unknown as PublicKeyCredentialCreationOptionsJSON,
@@ -16,14 +16,14 @@ async function credential(kind: string, publicKey: Json): Promise<Credential | n
   return navigator.credentials.get({ publicKey: options });
 }
 
-async function use(form: HTMLFormElement): Promise<void> {
+async function usePasskey(form: HTMLFormElement): Promise<void> {
   const alert = form.querySelector<HTMLElement>("[role=alert][hidden], .field-error[role=alert]");
   const options = form.querySelector("#passkey-options");
   const field = form.querySelector<HTMLInputElement>("input[name=credential]");
   if (!options || !field) return;
   try {
     const { publicKey } = JSON.parse(options.textContent ?? "") as { publicKey: Json };
-    const answer = await credential(form.dataset.passkey ?? "", publicKey);
+    const answer = await requestCredential(form.dataset.passkey ?? "", publicKey);
     field.value = JSON.stringify(answer);
     form.submit();
   } catch (error) {
@@ -31,8 +31,8 @@ async function use(form: HTMLFormElement): Promise<void> {
     const name = error instanceof Error ? error.name : "";
     alert.textContent =
       name === "InvalidStateError"
-        ? t("This passkey is added already.")
-        : t("The browser did not use a passkey. Try again.");
+        ? translate("This passkey is added already.")
+        : translate("The browser did not use a passkey. Try again.");
     alert.hidden = false;
   }
 }
@@ -41,6 +41,6 @@ export function startPasskeys(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-passkey]")) {
     if (!("PublicKeyCredential" in window && "parseCreationOptionsFromJSON" in PublicKeyCredential)) continue;
     form.hidden = false;
-    form.querySelector("button[type=button]")?.addEventListener("click", () => void use(form));
+    form.querySelector("button[type=button]")?.addEventListener("click", () => void usePasskey(form));
   }
 }

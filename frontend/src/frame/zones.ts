@@ -1,7 +1,7 @@
 // Moments in a zone, as inputs for a date and a time say them; nothing here knows of a page.
 
 /** The offset of `zone` from UTC at `moment`, in milliseconds. */
-function offset(zone: string, moment: number): number {
+function zoneOffset(zone: string, moment: number): number {
   const parts = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
     hourCycle: "h23",
@@ -18,20 +18,20 @@ function offset(zone: string, moment: number): number {
 }
 
 /** Milliseconds of what an input says ("2026-11-20T18:00") in `zone`; `undefined` where it says nothing. */
-export function moment(text: string, zone: string): number | undefined {
+export function parseMoment(text: string, zone: string): number | undefined {
   const plain = Date.parse(`${text}Z`);
   if (Number.isNaN(plain)) return undefined;
-  const first = plain - offset(zone, plain);
-  return plain - offset(zone, first); // once more, since the clock may have changed in between
+  const first = plain - zoneOffset(zone, plain);
+  return plain - zoneOffset(zone, first); // once more, since the clock may have changed in between
 }
 
 /** What an input says of `moment` in `zone`. */
 export function formatMoment(moment: number, zone: string): string {
-  return new Date(moment + offset(zone, moment)).toISOString().slice(0, 16);
+  return new Date(moment + zoneOffset(zone, moment)).toISOString().slice(0, 16);
 }
 
 /** What somebody pasted, in the words of an input in `zone`: ISO 8601, in `zone` where it has no offset. */
-export function pasted(text: string, zone: string): string | undefined {
+export function parsePastedMoment(text: string, zone: string): string | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text.trim());
   if (!match) return undefined;
   const [, day, time = "00:00", seconds = "", zoned] = match;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { formatAgo, formatDuration } from "../src/durations";
+import { formatAgo, formatDuration } from "../src/duration-words";
 
 test("a duration has at most two units", () => {
   const cases: [number, string][] = [

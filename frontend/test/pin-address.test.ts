@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pinned } from "../src/frame/pinned";
+import { pinAddress } from "../src/frame/pin-address";
 
 test("it names what the page shows, and keeps the rest", () => {
   const address = "https://site.example/decision/demo/ml/notebook/?policy=old&node=gpu-a1#why";
   assert.equal(
-    pinned(address, "policy=packing&revision=4&snapshot=s1"),
+    pinAddress(address, "policy=packing&revision=4&snapshot=s1"),
     "https://site.example/decision/demo/ml/notebook/?policy=packing&node=gpu-a1&revision=4&snapshot=s1#why",
   );
 });
 
 test("a page that always shows the same keeps its address", () => {
   const address = "https://site.example/runs/7/?at=60&show=memory";
-  assert.equal(pinned(address), address);
+  assert.equal(pinAddress(address), address);
 });
