@@ -73,7 +73,7 @@ export class NodeTables {
   private nodeHead({ show, groupBy }: TableContent): string[] {
     const label = capitalise(show.label);
     const title = show.unit === "%" ? `${label} (%)` : show.unit || show.words ? label : translate("State");
-    const middle = show.unit === "pods" ? [] : [title];
+    const middle = show.name === "pods" ? [] : [title];
     return [
       translate("Node"),
       groupBy ? capitalise(groupingWord(groupBy)) : translate("Group"),
@@ -93,7 +93,7 @@ export class NodeTables {
       );
     return nodeLabels.slice(0, MOST_ROWS).map(({ node, label }) => {
       const value = nodeValues.values[node] ?? 0;
-      const middle = show.unit === "pods" ? [] : [show.unit ? formatNumber(value) : (states[value] ?? "")];
+      const middle = show.name === "pods" ? [] : [show.unit ? formatNumber(value) : (states[value] ?? "")];
       const pods = nodeValues.pods[node] ?? NaN;
       return renderRow(renderLink(names[node]!, "toNode", names[node]!), [
         label,

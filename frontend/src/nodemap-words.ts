@@ -30,7 +30,7 @@ export function resourceWord(name: string): string {
 
 /** A choice of colouring in the language of the page: it comes over REST, which is in English. */
 export function translateColouring(show: Colouring): Colouring {
-  if (show.words || show.unit === "score") return show; // It came with the page.
+  if (show.words || show.summary) return show; // It came with the page.
   const resource = resourceWord(show.what);
   if (resource)
     return {

@@ -86,11 +86,9 @@ def show_overview(request: PageRequest) -> HttpResponse:
     if len(pending.by_pod) < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
         # The stored outcomes are not all: a part of the page requests the rest.
         pending = selectors.PendingReasons([])
-    fields = {name: value for name in ("cluster", "policy", "revision") if (value := request.GET.get(name, ""))}
-    choice = MapChoice.from_address(request.GET)
     context = {
         "counts": counts,
-        "map": node_maps.map_snapshot(scope.snapshot, choice, fields | scope.pin, use=use),
+        "map": node_maps.map_snapshot(scope.snapshot, MapChoice.from_address(request.GET), use=use),
         "zones": selectors.compute_headroom(scope.snapshot, use),
         "use": use,
         "skew": use.compute_skew(closed_nodes(scope.snapshot)) if use else None,

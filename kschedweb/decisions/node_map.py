@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,7 @@ SHORT_VERDICTS = {
 }
 
 
-def map_decision(snapshot: Snapshot, matrix: Matrix, choice: MapChoice, fields: Mapping[str, str]) -> NodeMap | None:
+def map_decision(snapshot: Snapshot, matrix: Matrix, choice: MapChoice) -> NodeMap | None:
     """Return the map of a decision about the nodes of ``snapshot``; None if these are too many to draw."""
     explanation = matrix.explanation
     layers = [_list_verdicts(explanation)]
@@ -49,7 +49,7 @@ def map_decision(snapshot: Snapshot, matrix: Matrix, choice: MapChoice, fields: 
         # The last value, of a node that the decision does not know, is nan.
         return [MapLayer(layer.show, np.append(layer.values, np.float32(np.nan))[order]) for layer in layers]
 
-    return node_maps.map_snapshot(snapshot, choice, fields, own=make_own_layers)
+    return node_maps.map_snapshot(snapshot, choice, own=make_own_layers)
 
 
 def _list_verdicts(explanation: Explanation) -> MapLayer:

@@ -127,8 +127,7 @@ def _render_decision(
     with services.lock_snapshot(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""
         context |= decision_context(request, presentation, "The snapshot has no node", pinned)
-    fields = {name: value for name, value in request.GET.dict().items() if name not in ("show", "by", "group")}
-    context["map"] = map_decision(snapshot, presentation, MapChoice.from_address(request.GET), fields)
+    context["map"] = map_decision(snapshot, presentation, MapChoice.from_address(request.GET))
     if wait is not None:
         context["answer"] = waiting_headline(pod, wait, cast("Headline", context["answer"]).title)
     context |= present_fixes(redact_decision(snapshot.cluster_id, find_pod_fixes(snapshot, revision, case)))

@@ -160,21 +160,20 @@ def list_nodes(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
 def map_snapshot(
     snapshot: Snapshot,
     choice: MapChoice,
-    fields: Mapping[str, str],
     *,
     own: Callable[[Sequence[str]], Iterable[MapLayer]] = lambda names: (),
     use: CurrentUse | None = None,
 ) -> NodeMap | None:
     """Return the map of all nodes of ``snapshot``, with its values in the page; None for none, or too many.
 
-    ``own`` makes layers that come first, from the names of the nodes. ``fields`` stay in the address.
+    ``own`` makes layers that come first, from the names of the nodes.
     """
     nodes = list_nodes(snapshot)
     if not nodes:
         return None
     names = [node["name"] for node in nodes]
     layers = [*own(names), *list_layers(nodes, use)]
-    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice, fields)
+    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice)
 
 
 def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:

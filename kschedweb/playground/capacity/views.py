@@ -19,7 +19,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.capacity import charts, costs, selectors, sentences, services, tables
+from kschedweb.playground.capacity import charts, costs, node_maps, selectors, sentences, services, tables
 from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
 from kschedweb.playground.capacity.models import CapacityKind
 from kschedweb.playground.capacity.queries import query_from_json
@@ -29,6 +29,7 @@ from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.figures import Chart
+from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.tables import RowTable
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ def _render_page(
     context |= {
         "form": form,
         "policy": messages.translate_words(sentences.revision_label(revision)) if revision else "",
+        "map": node_maps.map_answer(snapshot, answer, MapChoice.from_address(request.GET)) if snapshot else None,
         **_page_context(page),
         **offers,
     }

@@ -21,6 +21,7 @@ from kschedweb.web.nodemap.grouping import pack_column
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
+    from django.http import QueryDict
     from numpy.typing import NDArray
 
     from kschedweb.web.nodemap.grouping import Grouping
@@ -202,7 +203,7 @@ class MapState:
         order = places[np.argsort(-self.values[places], kind="stable")][:MOST_ROWS].tolist()
         head = _upper_first(self.show.label) if self.show.unit or self.show.words else gettext("State")
         head += f" ({self.show.unit})" if self.show.unit == "%" else ""
-        middle = [] if self.show.unit == "pods" else [head]
+        middle = [] if self.show.key == PODS.key else [head]
         rows: list[list[object]] = []
         for place in order:
             value = self.values[place]
@@ -355,16 +356,28 @@ class MapLayer:
     values: NDArray[np.float32]
 
 
+def make_layer(show: NodeColouring, names: Sequence[str], values: Mapping[str, float]) -> MapLayer:
+    """Return the layer with the value of each of the nodes ``names``; NaN for those without one."""
+    return MapLayer(show, np.array([values.get(name, np.nan) for name in names], dtype=np.float32))
+
+
+# Parameters of the address that choose what a map shows.
+CHOICES = ("show", "by", "group", "focus", "find")
+
+
 @dataclass(frozen=True)
 class MapChoice:
     """What a page's address chooses of its map."""
 
     show: str = ""
     by: str = ""
+    # The other parameters of the address, which its form keeps.
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_address(cls, params: Mapping[str, str]) -> MapChoice:
-        return cls(params.get("show", ""), params.get("by", ""))
+    def from_address(cls, params: QueryDict) -> MapChoice:
+        fields = {name: value for name, value in params.dict().items() if name not in CHOICES}
+        return cls(params.get("show", ""), params.get("by", ""), fields)  # type: ignore[arg-type]
 
 
 def make_inline_map(
@@ -373,7 +386,6 @@ def make_inline_map(
     sides: Mapping[str, Sequence[MapLayer]],
     nodes_address: tuple[str, str],
     choice: MapChoice,
-    fields: Mapping[str, str],
 ) -> NodeMap:
     """Return a map whose values stand in the page: of one side, or of two, before and after a change.
 
@@ -388,4 +400,4 @@ def make_inline_map(
         now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
         made.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
     shows = [layer.show for layer in next(iter(sides.values()))]
-    return NodeMap(made, shows, choice.by, fields=dict(fields), has_changes=len(made) > 1)
+    return NodeMap(made, shows, choice.by, fields=dict(choice.fields), has_changes=len(made) > 1)
