@@ -67,7 +67,7 @@ def test_a_pod_that_fits_nowhere_has_the_message_of_then(
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"})
     answer = response.context["answer"]
     assert answer.quote == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
-    [miss] = elements(response, ".notice a[href=?policy=old&node=b#why]")
+    [miss] = elements(response, ".closest a[href=?policy=old&node=b#why]")
     assert miss.text == response.context["miss"].text
     assert miss.text.startswith("b lacks only 5 CPU")
     unevaluated = [
