@@ -68,7 +68,7 @@ class ClusterFrames(APIView):
 
     @extend_schema(parameters=[SHOW, *FILTERS], responses=FramesSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What a node map shows of the nodes that the filter leaves."""
+        """The figures of a node map for the nodes that the filter leaves."""
         _, nodes, use = _read_request(request, name)
         show, available = request.query_params.get("show", "cpu"), node_maps.list_shows(nodes, use)
         if show not in available:

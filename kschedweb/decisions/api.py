@@ -63,7 +63,7 @@ class PrioritySerializer(serializers.Serializer[Any]):
 
 
 class ClassicDecisionSerializer(serializers.Serializer[Any]):
-    """What only the decision of a classic policy has."""
+    """The part that only the decision of a classic policy has."""
 
     version = serializers.CharField(help_text="Which kube-scheduler it is: 1.13 or 1.9.")
     always_check_all_predicates = serializers.BooleanField()

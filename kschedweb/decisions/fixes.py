@@ -1,4 +1,4 @@
-"""What would let a pending pod run, for pages and REST: the engine's fixes in the language of the reader."""
+"""Fixes that would let a pending pod run, for pages and REST: the engine's fixes in the language of the reader."""
 
 from __future__ import annotations
 

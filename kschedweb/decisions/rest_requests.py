@@ -55,7 +55,7 @@ class ResponsibleSchedulerSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalWaitSerializer(serializers.Serializer[Any]):
-    """What people have to decide about a pod that waits for approval."""
+    """The question to people about a pod that waits for approval."""
 
     id = serializers.UUIDField(source="request", help_text="Of the request: see `approvals/{id}/approve/` and `deny/`.")
     pod = serializers.CharField()

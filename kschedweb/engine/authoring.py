@@ -1,4 +1,4 @@
-"""What a plugin of another package is written with, in one place (docs/engine.md)."""
+"""The interface for plugins of other packages, in one place (docs/engine.md)."""
 
 from __future__ import annotations
 

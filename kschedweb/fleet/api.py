@@ -196,7 +196,7 @@ class FleetTrialAskSerializer(serializers.Serializer[Any]):
 
 
 class FleetTrials(IdempotencyMixin, generics.ListAPIView[FleetTrial]):
-    """What was tried on many clusters, newest first."""
+    """The trials on many clusters, newest first."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
     serializer_class = FleetTrialSerializer

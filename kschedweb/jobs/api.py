@@ -111,7 +111,7 @@ class JobLimits(APIView):
 
     @extend_schema(responses=LimitsSerializer)
     def get(self, request: ApiRequest) -> Response:
-        """What the caller's jobs may take; a job beyond `waiting_most` is refused with 409."""
+        """The limits of the caller's jobs; a job beyond `waiting_most` is refused with 409."""
         return Response(LimitsSerializer(selectors.compute_limits(request.user)).data)
 
 

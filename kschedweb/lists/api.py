@@ -66,7 +66,7 @@ class ViewSerializer(serializers.ModelSerializer[SavedView]):
 
 
 class ViewChangeSerializer(ViewSerializer):
-    """What may be changed of a view."""
+    """The fields of a view that may be changed."""
 
     list = None  # type: ignore[assignment]  # a view stays with its list
     name = serializers.CharField(max_length=NAME_LIMIT, required=False)

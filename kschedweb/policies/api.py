@@ -78,7 +78,7 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
 
 class ExtenderNoteSerializer(serializers.Serializer[Any]):
-    """What keeps a live scheduler from running a document that may be saved: an extender that may not be asked."""
+    """A reason why a live scheduler cannot run a document that may be saved: an extender that may not be asked."""
 
     path = serializers.CharField()
     message = serializers.CharField()
@@ -158,7 +158,7 @@ class EffectiveProfileSerializer(serializers.Serializer[Any]):
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
-    """What kube-scheduler says about a document of either kind.
+    """The verdict of kube-scheduler on a document of either kind.
 
     `defaulted` and `effective` are null where it refuses it and for classic policies, `classic` for the others.
     `release` is the kube-scheduler that was asked.
@@ -316,7 +316,7 @@ class PolicyDiff(APIView):
 
     @extend_schema(parameters=RANGE, responses=DiffSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What differs between two revisions of a policy."""
+        """The differences between two revisions of a policy."""
         policy = selectors.policy_get(name)
         old, new = get_compared_revisions(request, partial(selectors.revision_get, policy))
         body = {

@@ -134,7 +134,7 @@ class FlavorCheckSerializer(serializers.Serializer[Any]):
 
 
 class FlavorAttemptSerializer(serializers.Serializer[Any]):
-    """What came of looking at a flavor."""
+    """The result of looking at a flavor."""
 
     flavor = serializers.CharField()
     mode = serializers.ChoiceField(["NoFit", "Preempt", "DeferredFit", "Fit"])

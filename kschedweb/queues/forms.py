@@ -1,4 +1,4 @@
-"""What the page of a workload is asked with."""
+"""The form of the page of a workload."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class SandboxView(APIView):
 
 
 class ObjectsView(IdempotencyMixin, APIView):
-    """What people created in the sandbox."""
+    """The objects that people created in the sandbox."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT, "DELETE": Action.EDIT}
 

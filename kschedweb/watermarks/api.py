@@ -34,7 +34,7 @@ def _queries_field(**options: Any) -> serializers.DictField:
 
 
 class SourceSettingsSerializer(serializers.Serializer[Any]):
-    """What a person sets. Secrets are encrypted and never shown again; left empty, the stored ones stay."""
+    """The settings of a source. Secrets are encrypted and never shown again; left empty, the stored ones stay."""
 
     kind = serializers.ChoiceField(choices=SourceKind.choices)
     address = serializers.CharField(required=False, default="", allow_blank=True, max_length=500)

@@ -81,7 +81,7 @@ class ConsideredSerializer(serializers.Serializer[Any]):
 
 
 class AloneSerializer(serializers.Serializer[Any]):
-    """What comes of trying to do without just this node."""
+    """The result of trying to do without just this node."""
 
     moves = serializers.DictField(child=serializers.ListField(child=serializers.CharField()))
     unplaced = UnplacedSerializer(many=True)
@@ -113,7 +113,7 @@ class AutoscalingNodeSerializer(serializers.Serializer[Any]):
 
 
 class CommandSerializer(serializers.Serializer[Any]):
-    """What Karpenter would start first."""
+    """The command that Karpenter would start first."""
 
     decision = serializers.CharField()
     reason = serializers.CharField()
@@ -136,7 +136,7 @@ class NodePoolSerializer(serializers.Serializer[Any]):
 
 
 class AutoscalingSerializer(serializers.Serializer[Any]):
-    """What Karpenter would do."""
+    """The decisions of Karpenter."""
 
     answer = serializers.SerializerMethodField()
     node_pools = NodePoolSerializer(source="nodePools", many=True)
@@ -199,7 +199,7 @@ def _resolve_policy(reference: str) -> Revision | None:
 
 
 class AutoscalingView(IdempotencyMixin, APIView):
-    """What Karpenter would do."""
+    """The decisions of Karpenter."""
 
     action_required = Action.VIEW
 

@@ -23,7 +23,7 @@ class GroupsRequestSerializer(serializers.Serializer[Any]):
 
 
 class GroupScoreSerializer(serializers.Serializer[Any]):
-    """What a node group scores. Its nodes would leave shares of their CPU and memory free, from 0 to 1."""
+    """The scores of a node group. Its nodes would leave shares of their CPU and memory free, from 0 to 1."""
 
     group = serializers.CharField()
     count = serializers.IntegerField()
@@ -72,7 +72,7 @@ class GroupsNodeSerializer(serializers.Serializer[Any]):
 
 
 class GroupsSerializer(serializers.Serializer[Any]):
-    """What cluster-autoscaler would do, after its documentation; not compared with its code."""
+    """The decisions of cluster-autoscaler, after its documentation; not compared with its code."""
 
     answer = serializers.SerializerMethodField()
     expander = serializers.ChoiceField(choices=EXPANDERS)

@@ -28,7 +28,7 @@ ORDERINGS = sorted([*billing.ORDERS, *(f"-{name}" for name in billing.ORDERS)])
 
 
 class CostLineSerializer(serializers.Serializer[Any]):
-    """What some nodes or pods cost an hour, in the answer's `unit`."""
+    """The hourly cost of some nodes or pods, in the answer's `unit`."""
 
     name = serializers.CharField(allow_blank=True)
     count = serializers.IntegerField(help_text="Nodes, or pods.")
@@ -44,7 +44,7 @@ class CostLineSerializer(serializers.Serializer[Any]):
 
 
 class CostSerializer(serializers.Serializer[Any]):
-    """What an hour of a snapshot costs."""
+    """The hourly cost of a snapshot."""
 
     cluster = serializers.CharField()
     snapshot = serializers.UUIDField()
@@ -90,7 +90,7 @@ class CostView(APIView):
         responses=CostSerializer,
     )
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What an hour of a snapshot costs: in all, and by instance type, node pool, namespace or workload.
+        """The hourly cost of a snapshot: in all, and by instance type, node pool, namespace or workload.
 
         Without a price table the unit is node-hours.
         """

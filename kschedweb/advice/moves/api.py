@@ -74,7 +74,7 @@ class MovesAnswerView(APIView):
 
     @extend_schema(operation_id="descheduling_answer", responses=DeschedulingQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        """The answer of a job; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
         return Response(DeschedulingQuestionSerializer(selectors.question_get(id)).data)
 
 

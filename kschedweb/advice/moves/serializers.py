@@ -44,7 +44,7 @@ class MovesTrialSerializer(serializers.Serializer[Any]):
 
 
 class LandingSerializer(serializers.Serializer[Any]):
-    """What becomes of one evicted pod."""
+    """The landing of one evicted pod."""
 
     pod = serializers.CharField()
     workload = serializers.CharField(help_text="namespace/Kind/name; the pod itself without a controller.")

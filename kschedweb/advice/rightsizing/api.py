@@ -73,7 +73,7 @@ class ScenarioOfSizesSerializer(serializers.Serializer[Any]):
 
 
 class PastOfSizeSerializer(serializers.Serializer[Any]):
-    """What new requests and limits would have done to a container in the last seven days that were collected."""
+    """The effect of new requests and limits on a container in the last seven days that were collected."""
 
     name = serializers.CharField(source="size.name", help_text="namespace/Kind/name/container.")
     above_request = serializers.FloatField(help_text="Hours in which the busiest pod used more CPU than the request.")
@@ -132,7 +132,7 @@ class SizesView(APIView):
         responses=SizesSerializer,
     )
     def get(self, request: ApiRequest) -> Response:
-        """What each container of a cluster's workloads requests and should request; what saves most comes first."""
+        """Requests of each container of a cluster's workloads, and better ones; the largest saving first."""
         cluster = _get_cluster(request)
         form = read_form(SizesForm, request.query_params)
         ordering = request.query_params.get("ordering", "-hour")

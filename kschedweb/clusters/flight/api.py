@@ -32,7 +32,7 @@ class StretchSerializer(serializers.Serializer[Any]):
 
 
 class FlightRecorderSerializer(serializers.Serializer[Any]):
-    """Whether a cluster is recorded always, how much is kept, and which times are known."""
+    """The flight recorder of a cluster: whether it is on, how much it keeps, and which times it knows."""
 
     on = serializers.BooleanField()
     days = serializers.IntegerField()

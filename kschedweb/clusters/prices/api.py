@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PriceSheetSerializer(serializers.ModelSerializer[PriceSheet]):
-    """What the nodes of a cluster cost an hour: a PriceTable as YAML."""
+    """The hourly prices of a cluster's nodes: a PriceTable as YAML."""
 
     document = serializers.CharField(
         source="text", trim_whitespace=False, help_text="A document of kind PriceTable, as YAML or JSON."

@@ -23,7 +23,7 @@ STANDINGS = list(catalogue.WORDS)
 
 
 class CounterpartSerializer(serializers.Serializer[Any]):
-    """What today's scheduler has in its place, and in what that differs."""
+    """Its counterpart in today's scheduler, and the differences."""
 
     kind = serializers.ChoiceField([EQUAL, NEAR, NONE])
     plugins = serializers.ListField(child=serializers.CharField())
@@ -67,7 +67,7 @@ class ClassicCatalogueSerializer(serializers.Serializer[Any]):
 
 
 class ClassicView(APIView):
-    """What the predicates and priorities of classic policies do."""
+    """The predicates and priorities of classic policies, explained."""
 
     action_required = Action.VIEW
 

@@ -43,7 +43,7 @@ class HeldClaimSerializer(serializers.Serializer[Any]):
 
 
 class DeviceConstraintSerializer(serializers.Serializer[Any]):
-    """What the devices of a claim must have in common, or must differ in."""
+    """A constraint: attributes that the devices of a claim must share, or must differ in."""
 
     claim = serializers.CharField()
     kind = serializers.ChoiceField(["matchAttribute", "distinctAttribute"])

@@ -76,7 +76,7 @@ class GroupConditionSerializer(serializers.Serializer[Any]):
 
 
 class GroupPodSerializer(serializers.Serializer[Any]):
-    """What kube-scheduler would say of one pod of the group."""
+    """The answer of kube-scheduler for one pod of the group."""
 
     pod = serializers.CharField()
     node = serializers.CharField(allow_blank=True, help_text="Where it goes; '' for none.")
@@ -101,7 +101,7 @@ class TriedPodSerializer(serializers.Serializer[Any]):
 
 
 class TriedDomainSerializer(serializers.Serializer[Any]):
-    """What came of one domain; pods after the one that ended it are not there."""
+    """The result in one domain; pods after the one that ended it are not there."""
 
     domain = serializers.CharField(allow_blank=True, help_text="The label's value; '' for all nodes.")
     nodes = serializers.IntegerField()
@@ -116,7 +116,7 @@ class DomainScoreSerializer(serializers.Serializer[Any]):
 
 
 class GroupRoomSerializer(serializers.Serializer[Any]):
-    """Whether evictions would make room."""
+    """The room that evictions would make."""
 
     made = serializers.BooleanField()
     message = serializers.CharField(allow_blank=True)
@@ -125,7 +125,7 @@ class GroupRoomSerializer(serializers.Serializer[Any]):
 
 
 class GroupPlacementSerializer(serializers.Serializer[Any]):
-    """What one scheduling cycle of the group would come to, as `python -m kschedweb.engine explain` tells it."""
+    """The result of one scheduling cycle of the group, as `python -m kschedweb.engine explain` tells it."""
 
     group = serializers.CharField()
     placed = serializers.BooleanField()
@@ -193,7 +193,7 @@ class PodGroupsView(APIView):
 
 @method_decorator(heavy, name="dispatch")
 class PodGroupView(APIView):
-    """Whether a group of pods fits now, where each of its pods would go, and what is in the way.
+    """The placement of a group of pods now: whether it fits, where each pod would go, and what is in the way.
 
     Where that takes longer than a request may a job finds it: 202, and the answer once the job has ended.
     """

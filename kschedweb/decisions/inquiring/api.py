@@ -68,7 +68,7 @@ class DecisionAnswerView(APIView):
 
     @extend_schema(operation_id="decision_answer", responses=DecisionQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        """The answer of a job; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
         return Response(DecisionQuestionSerializer(selectors.question_get(request.user, id)).data)
 
 

@@ -60,7 +60,7 @@ class ArgumentsField(serializers.JSONField):
 
 
 class GivenSerializer(serializers.Serializer[Any]):
-    """What a node gets; no score where it is rejected."""
+    """The score of a node; none where it is rejected."""
 
     score = serializers.IntegerField(allow_null=True)
     reason = serializers.CharField(allow_blank=True)
@@ -187,7 +187,7 @@ class CurvesView(APIView):
 
 @method_decorator(heavy, name="dispatch")
 class LoadAwareView(APIView):
-    """What every load-aware policy gives to the nodes of a cluster for one pod. 202 where a job has to read them."""
+    """Scores of every load-aware policy for one pod on the nodes of a cluster. 202 where a job has to read them."""
 
     action_required = Action.VIEW
 

@@ -1,4 +1,4 @@
-"""What ``explain``, ``schedule`` and ``condition`` share: each asks a scheduler about a scenario's pending pods."""
+"""Parts of ``explain``, ``schedule`` and ``condition``: each asks a scheduler about a scenario's pending pods."""
 
 from __future__ import annotations
 

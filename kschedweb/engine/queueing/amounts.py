@@ -22,7 +22,7 @@ Requests = dict[str, int]
 
 
 class FlavorResource(NamedTuple):
-    """What quota is counted by: a resource in a flavor."""
+    """The key by which quota is counted: a resource in a flavor."""
 
     flavor: str
     resource: str

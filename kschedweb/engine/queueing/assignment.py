@@ -31,7 +31,7 @@ _SEVERITIES = ("", TOPOLOGY_PLACEMENT_FAILED, WAITING_FOR_QUOTA, EXCEEDS_MAX_QUO
 
 
 class AssignmentMode(IntEnum):
-    """Whether flavors can be assigned at once, from the worst to the best (`FlavorAssignmentMode`)."""
+    """The modes of an assignment of flavors, from the worst to the best (`FlavorAssignmentMode`)."""
 
     NO_FIT = 0
     PREEMPT = 1
@@ -54,7 +54,7 @@ class PreemptionMode(IntEnum):
 
     @property
     def possibility(self) -> str | None:
-        """What a preemption would do, if it takes one."""
+        """The outcome of a preemption, if it takes one."""
         return (None, "NoCandidates", "Preempt", "Reclaim", None)[self]
 
     @property
@@ -80,7 +80,7 @@ MISSING_FLAVOR, UNTOLERATED_TAINT, NO_AFFINITY, NO_TOPOLOGY = "missing", "taint"
 
 @dataclass(frozen=True, slots=True)
 class QuotaCheck:
-    """What the quota of a resource in a flavor gives a request."""
+    """The answer of the quota of a resource in a flavor to a request."""
 
     key: FlavorResource
     # What pod sets before request of it, and what this one does.
@@ -155,7 +155,7 @@ FlavorChoices = dict[str, FlavorChoice]
 
 @dataclass(frozen=True)
 class FlavorAttempt:
-    """What came of looking at a flavor for a pod set (`FlavorAssignmentAttempt`)."""
+    """The result of looking at a flavor for a pod set (`FlavorAssignmentAttempt`)."""
 
     flavor: str
     mode: AssignmentMode
@@ -206,7 +206,7 @@ class FlavorAttempt:
 
 @dataclass
 class PodSetAssignment:
-    """What a pod set would get."""
+    """The flavors that a pod set would get."""
 
     name: str
     count: int
@@ -254,7 +254,7 @@ class PodSetAssignment:
 
 @dataclass
 class Assignment:
-    """What a workload would get."""
+    """The flavors that a workload would get."""
 
     state: AssignmentState
     pod_sets: list[PodSetAssignment] = field(default_factory=list)
@@ -308,7 +308,7 @@ class Assignment:
 
     @property
     def flavors_in_need(self) -> frozenset[FlavorResource]:
-        """What has to be freed by preemption (`flavorResourcesNeedPreemption`)."""
+        """The quota that preemption has to free (`flavorResourcesNeedPreemption`)."""
         return frozenset(
             FlavorResource(choice.flavor, resource)
             for pod_set in self.pod_sets

@@ -1,4 +1,4 @@
-"""What Kueue's scheduler knows between cycles: quotas, flavors, nodes, and the workloads that have quota."""
+"""The state of Kueue's scheduler between cycles: quotas, flavors, nodes, and the workloads that have quota."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACTIVE, PENDING = "active", "pending"
 
 
 class QueueReadiness(NamedTuple):
-    """What a ClusterQueue's Active condition says."""
+    """The content of a ClusterQueue's Active condition."""
 
     is_active: bool
     reason: str

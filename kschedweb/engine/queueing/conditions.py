@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def content(self) -> tuple[str, bool, str, str]:
-        """What a reader sees of it."""
+        """The part that a reader sees."""
         return self.type, self.is_true, self.reason, self.message
 
 

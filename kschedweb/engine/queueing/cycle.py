@@ -54,7 +54,7 @@ _OVERLAP = "Workload has overlapping preemption targets with another workload"
 
 @dataclass
 class CycleResult:
-    """What a cycle did."""
+    """The result of a cycle."""
 
     # True if no queue had a head.
     is_idle: bool = False

@@ -100,7 +100,7 @@ def should_try_next_flavor(mode: GranularMode, fungibility: FlavorFungibility) -
 
 @dataclass
 class FlavorSearch:
-    """What came of the search in a resource group."""
+    """The result of the search in a resource group."""
 
     choices: FlavorChoices = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
@@ -110,7 +110,7 @@ class FlavorSearch:
 
 @dataclass(frozen=True)
 class AssignerOptions:
-    """What the assigner needs to know of the Configuration."""
+    """The part of the Configuration that the assigner reads."""
 
     gates: FeatureGates
     uses_fair_sharing: bool

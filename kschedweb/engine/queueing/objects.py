@@ -154,7 +154,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class TopologyNode:
-    """What topology-aware scheduling needs to know of a node."""
+    """The part of a node that topology-aware scheduling reads."""
 
     name: str
     labels: dict[str, str]

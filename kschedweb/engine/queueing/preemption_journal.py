@@ -10,7 +10,7 @@ from kschedweb.engine.values import dataclass
 
 
 class CandidateVerdict(Enum):
-    """What a search made of a candidate."""
+    """The verdict of a search on a candidate."""
 
     TARGET = "target"
     # It was to go, but what it frees is not needed (`fillBackWorkloads`).

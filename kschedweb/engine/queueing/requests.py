@@ -1,4 +1,4 @@
-"""What pods request: containers summed as the scheduler does, with LimitRanges, prefixes and transformations."""
+"""The requests of pods: containers summed as the scheduler does, with LimitRanges, prefixes and transformations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ResourceList = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LimitSummary:
-    """What the LimitRanges of a namespace say of a type: pods or containers (`limitrange.Summary`)."""
+    """The limits that the LimitRanges of a namespace set for a type: pods or containers (`limitrange.Summary`)."""
 
     minimum: ResourceList
     maximum: ResourceList
@@ -40,7 +40,7 @@ class LimitSummary:
 
 @dataclass(frozen=True, slots=True)
 class ResourceTransformation:
-    """What a requested resource counts as (`resources.transformations` of the Configuration)."""
+    """The resources as which a requested one counts (`resources.transformations` of the Configuration)."""
 
     source: str
     replaces: bool

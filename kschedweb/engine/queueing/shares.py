@@ -58,7 +58,7 @@ class DominantShare:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What shares are compared by: infinite ones come last, by their ratios (`CompareDRS`)."""
+        """The sort key of shares: infinite ones come last, by their ratios (`CompareDRS`)."""
         return self.is_infinite, self.ratio if self.is_infinite else self.value
 
 

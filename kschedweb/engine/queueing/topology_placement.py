@@ -100,7 +100,7 @@ class ExclusionCounts:
 
 @dataclass(frozen=True)
 class NodeRequirements:
-    """What a node must have for the pods."""
+    """The requirements of the pods on a node."""
 
     tolerations: tuple[Toleration, ...]
     node_selector: dict[str, str]

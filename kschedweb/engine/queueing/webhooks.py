@@ -1,4 +1,4 @@
-"""What Kueue's validating webhooks refuse of an object, in their words (`pkg/webhooks`)."""
+"""Refusals of objects by Kueue's validating webhooks, in their words (`pkg/webhooks`)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class SliceLayer:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """What a pod set asks of its topology."""
+    """The topology request of a pod set."""
 
     required: str | None = None
     preferred: str | None = None
@@ -107,7 +107,7 @@ class PodSet:
 
 @dataclass(frozen=True, slots=True)
 class PodSetAdmission:
-    """What a pod set was assigned (`PodSetAssignment` of the API)."""
+    """The assignment of a pod set (`PodSetAssignment` of the API)."""
 
     name: str
     count: int | None
@@ -151,7 +151,7 @@ class QuotaAdmission:
 
 @dataclass(frozen=True, slots=True)
 class PodSetUpdate:
-    """What an admission check adds to the pods of a pod set."""
+    """The additions of an admission check to the pods of a pod set."""
 
     name: str
     node_selector: dict[str, str]
@@ -160,7 +160,7 @@ class PodSetUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CheckState:
-    """What an admission check says of a workload."""
+    """The state of an admission check for a workload."""
 
     name: str
     state: str
@@ -334,7 +334,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class WorkloadOrdering:
-    """What the age of a workload counts from (`workload.Ordering`)."""
+    """The time from which the age of a workload counts (`workload.Ordering`)."""
 
     # Whether a workload whose pods were not ready in time queues by the time of its eviction.
     by_eviction: bool

@@ -46,7 +46,7 @@ class DomainUsage:
 
     @property
     def requests(self) -> Requests:
-        """What they take of the domain, each with its own place among the pods."""
+        """Return the usage of the domain, each with its own place among the pods."""
         return add_requests(scale_requests(self.pod_requests, self.count), {PODS: self.count})
 
 
@@ -56,7 +56,7 @@ TopologyUsage = dict[str, list[DomainUsage]]
 
 @dataclass
 class Usage:
-    """What a workload takes: of quota, and of topology domains."""
+    """The usage of a workload: of quota, and of topology domains."""
 
     quota: Quantities
     topology: TopologyUsage
@@ -64,7 +64,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class PodSetRequests:
-    """What the pods of a pod set request in all (`PodSetResources`)."""
+    """The sum of the requests of a pod set's pods (`PodSetResources`)."""
 
     name: str
     count: int
@@ -107,7 +107,7 @@ class AssignmentState:
 
 
 class PodSetFacts(NamedTuple):
-    """What is computed once of pod sets, which stay the same objects while their workload's status changes."""
+    """Values computed once for pod sets, which stay the same objects while their workload's status changes."""
 
     # Kept, so that its identity stays its own.
     pod_sets: tuple[PodSet, ...]
@@ -117,7 +117,7 @@ class PodSetFacts(NamedTuple):
 
 
 class InfoFactory:
-    """What it takes to know a workload's requests: the Configuration and the gates."""
+    """The settings on which a workload's requests depend: the Configuration and the gates."""
 
     def __init__(self, options: RequestOptions, gates: FeatureGates) -> None:
         self.options = options

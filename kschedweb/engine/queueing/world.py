@@ -1,4 +1,4 @@
-"""What Kueue's controllers share: the stored objects, caches, queues, the clock, and what is told of a cycle."""
+"""State that Kueue's controllers share: the stored objects, caches, queues, the clock, and what is told of a cycle."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PreemptionRecord:
 
 @dataclass
 class CycleLog:
-    """What a cycle, and what follows it, tells besides its entries."""
+    """The record of a cycle and of its consequences, besides its entries."""
 
     # Tree -> workloads in the order in which they were processed.
     order: dict[str, list[str]] = field(default_factory=dict)

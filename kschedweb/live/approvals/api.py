@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class VoteSerializer(serializers.ModelSerializer[Vote]):
-    """What one person said, with the role they had then."""
+    """The vote of one person, with the role they had then."""
 
     class Meta:
         model = Vote

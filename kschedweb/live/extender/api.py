@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
-    """What kube-scheduler may ask, and how it is answered."""
+    """The verbs that kube-scheduler may call, and how they are answered."""
 
     plugins = serializers.ListField(
         child=serializers.CharField(max_length=253),

@@ -62,7 +62,7 @@ class PodMilestoneSerializer(serializers.Serializer[Any]):
 
 
 class PodHistorySerializer(serializers.Serializer[Any]):
-    """What a flight recorder knows of one pod, oldest first."""
+    """The history of one pod, from a flight recorder, oldest first."""
 
     pod = serializers.CharField()
     uid = serializers.CharField()

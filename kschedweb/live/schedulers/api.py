@@ -135,7 +135,7 @@ class LiveDetailSerializer(LiveSerializer):
 
 
 class ChangeSerializer(serializers.ModelSerializer[LiveScheduler]):
-    """What may be changed; what is left out stays as it is."""
+    """The fields that may be changed; what is left out stays as it is."""
 
     class Meta:
         model = LiveScheduler
@@ -232,7 +232,7 @@ class LiveRollOut(IdempotencyMixin, APIView):
         parameters=[RollOutQuerySerializer], responses={200: RollOutReviewSerializer, 202: DecisionQuestionSerializer}
     )
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What rolling a revision out would change, and which pods would go elsewhere.
+        """The review of a roll-out: its changes, and the pods that would go elsewhere.
 
         Of a cluster that is too large to be read here and now, and with `all`, a job asks the pods: 202, and the answer
         once the job has ended.

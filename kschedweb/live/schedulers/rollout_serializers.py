@@ -29,7 +29,7 @@ class LiveRevisionSerializer(serializers.Serializer[Any]):
 
 
 class RollOutSerializer(LiveRevisionSerializer):
-    """What to run, and what was at work when that was decided."""
+    """The revision to run, and the one that was at work when that was decided."""
 
     expected = LiveRevisionSerializer(help_text="409 where another one is at work by now.")
 
@@ -68,7 +68,7 @@ class RollOutMovesSerializer(serializers.Serializer[Any]):
 
 
 class RollOutReviewSerializer(serializers.Serializer[Any]):
-    """What rolling a revision out would change."""
+    """The review of a roll-out."""
 
     before = LiveRevisionReadSerializer(source="seen.before", help_text="At work now: `expected` of the roll-out.")
     after = LiveRevisionReadSerializer(source="seen.after")

@@ -162,7 +162,7 @@ class CapacityAnswerView(APIView):
 
     @extend_schema(operation_id="capacity_answer", responses=CapacityQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What a job found; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
+        """The answer of a job; ask again until `state` is `succeeded`, `failed` or `cancelled`. Kept for 90 days."""
         return Response(CapacityQuestionSerializer(selectors.question_get(id)).data)
 
 

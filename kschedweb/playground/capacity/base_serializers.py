@@ -19,7 +19,7 @@ class CapacityTargetSerializer(serializers.Serializer[Any]):
 
 
 class AnsweredSerializer(serializers.Serializer[Any]):
-    """What an answer given at once is about."""
+    """The subject of an answer given at once."""
 
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()

@@ -34,7 +34,7 @@ class StrandedSerializer(serializers.Serializer[Any]):
 
 
 class LossSerializer(serializers.Serializer[Any]):
-    """What follows from one loss."""
+    """The consequences of one loss."""
 
     kind = serializers.ChoiceField(["zone", "nodes"])
     name = serializers.CharField(help_text="The zone; '' for the largest nodes.")

@@ -85,7 +85,7 @@ class OutcomeSerializer(ExperimentSerializer):
 
 
 class StartSerializer(serializers.Serializer[Any]):
-    """What to compare."""
+    """The policies to compare."""
 
     recording = serializers.CharField(
         required=False, default="", allow_blank=True, max_length=63, help_text="Name of an uploaded one."

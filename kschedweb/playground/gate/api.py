@@ -106,7 +106,7 @@ class _Verdicts(APIView):
 
 
 class GateList(IdempotencyMixin, _Verdicts, generics.ListAPIView[Gate]):
-    """What was asked, newest first, of the last 90 days."""
+    """The questions of the last 90 days, newest first."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
     parser_classes = (StrictJSONParser, parsers.MultiPartParser)

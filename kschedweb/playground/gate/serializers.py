@@ -205,7 +205,7 @@ class ReleaseChangeSerializer(serializers.Serializer[Any]):
 
 
 class UpgradeSerializer(serializers.Serializer[Any]):
-    """What another release of kube-scheduler changes on this cluster under this policy."""
+    """The effect of another release of kube-scheduler on this cluster under this policy."""
 
     pods = UpgradePodsSerializer(many=True)
     messages = UpgradeMessageSerializer(many=True)
@@ -218,7 +218,7 @@ class UpgradeSerializer(serializers.Serializer[Any]):
 
 
 class GateVerdictSerializer(serializers.Serializer[Any]):
-    """What came of it; equal to what the command writes but for `id`."""
+    """The verdict, as the command writes it, with `id`."""
 
     id = serializers.UUIDField()
     verdict = serializers.ChoiceField(choices=VERDICTS)

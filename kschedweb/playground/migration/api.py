@@ -154,7 +154,7 @@ def _question_response(question: Question, request: ApiRequest) -> Response:
 
 
 class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
-    """What was asked, newest first, of the last 90 days."""
+    """The questions of the last 90 days, newest first."""
 
     action_required = {"GET": Action.VIEW, "POST": Action.EDIT}
     serializer_class = MovesSerializer

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ClusterRecordingSerializer(serializers.ModelSerializer[Recording]):
-    """What happened in a cluster; `job` is the work that records it, and cancelling that keeps what there is."""
+    """A recording of a cluster; `job` is the work that records it, and cancelling that keeps what there is."""
 
     cluster = serializers.CharField(source="cluster.name", read_only=True)
     job = serializers.UUIDField(source="job_id", read_only=True, allow_null=True)
@@ -75,7 +75,7 @@ class RecordingStartSerializer(serializers.Serializer[Any]):
 
 
 class RecordingScenarioSerializer(serializers.Serializer[Any]):
-    """What the scenario is called; "": after the cluster and the time."""
+    """The name of the scenario; "": after the cluster and the time."""
 
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=NAME_LIMIT)
 

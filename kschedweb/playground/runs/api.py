@@ -206,7 +206,7 @@ class RunAutoscalerActions(_RunRows):
 
 
 class RunEvictions(_RunRows):
-    """What the descheduler evicted, in order."""
+    """The evictions of the descheduler, in order."""
 
     serializer_class = RunEvictionSerializer
 

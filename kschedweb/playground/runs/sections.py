@@ -19,7 +19,7 @@ Rows = Sequence[Any]
 
 @dataclass(frozen=True)
 class RunSection:
-    """What an actor did in a run."""
+    """The actions of an actor in a run."""
 
     title: str
     # Returns whether the run had such an actor.

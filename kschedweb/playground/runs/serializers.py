@@ -101,7 +101,7 @@ class RunDetailSerializer(RunSerializer):
 
 
 class RunStartSerializer(ScenarioChoiceSerializer):
-    """What to run: under a saved policy, or under a document that is not saved."""
+    """The scenario to run: under a saved policy, or under a document that is not saved."""
 
     policy = serializers.CharField(
         required=False,
@@ -250,7 +250,7 @@ class ComparisonDetailSerializer(ComparisonSerializer):
 
 
 class ComparisonStartSerializer(ScenarioChoiceSerializer):
-    """What to compare; the first policy is the reference."""
+    """The policies to compare; the first one is the reference."""
 
     policies = serializers.ListField(
         child=serializers.CharField(max_length=160),
@@ -369,7 +369,7 @@ class RunFightSerializer(serializers.Serializer[Any]):
 
 
 class RunDeschedulerSerializer(serializers.Serializer[Any]):
-    """What the descheduler did in a run; empty without one."""
+    """The rounds and fights of the descheduler in a run; empty without one."""
 
     rounds = RunRoundSerializer(many=True)
     fights = RunFightSerializer(many=True)

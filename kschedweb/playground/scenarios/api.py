@@ -185,7 +185,7 @@ class ScenarioDiff(APIView):
 
     @extend_schema(parameters=RANGE, responses=ScenarioDiffSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID) -> Response:
-        """What differs between two revisions of a scenario."""
+        """The differences between two revisions of a scenario."""
         scenario = selectors.scenario_get(request.user, scenario_id)
         old, new = get_compared_revisions(request, partial(selectors.revision_get, scenario))
         patch = unified_patch(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
@@ -266,7 +266,7 @@ class ScenarioFileDetail(APIView):
 
     @extend_schema(responses=ScenarioFileSerializer)
     def get(self, request: ApiRequest, scenario_id: UUID, name: str) -> Response:
-        """What is known of a file; its text is part of the export."""
+        """A file of a scenario; its text is part of the export."""
         file = selectors.file_get(selectors.scenario_get(request.user, scenario_id), name)
         return Response(ScenarioFileSerializer(file).data)
 

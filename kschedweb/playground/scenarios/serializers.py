@@ -47,7 +47,7 @@ class ScenarioFileProblemSerializer(serializers.Serializer[Any]):
 
 
 class ScenarioFileAboutSerializer(serializers.Serializer[Any]):
-    """What the first lines of a file tell; empty for a cluster that was imported."""
+    """The columns of a file, by its first lines; empty for a cluster that was imported."""
 
     columns = serializers.ListField(child=serializers.CharField(), required=False)
     rows = serializers.ListField(
@@ -108,7 +108,7 @@ class ScenarioProblemSerializer(serializers.Serializer[Any]):
 
 
 class ScenarioVerdictSerializer(serializers.Serializer[Any]):
-    """What is wrong with a document. Files and the snapshot that it names are looked up when it is saved."""
+    """The problems of a document. Files and the snapshot that it names are looked up when it is saved."""
 
     valid = serializers.BooleanField()
     errors = ScenarioProblemSerializer(many=True)  # type: ignore[assignment]

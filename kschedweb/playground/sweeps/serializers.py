@@ -136,7 +136,7 @@ class SweepDetailSerializer(SweepSerializer):
 
 
 class SweepStartSerializer(ScenarioChoiceSerializer):
-    """What to sweep. A search has `trials` trials, a grid as many as it has points."""
+    """The scenario and space of a sweep. A search has `trials` trials, a grid as many as it has points."""
 
     policy = serializers.CharField(max_length=120, help_text="As `name` or `name@revision`.")
     space = DimensionSerializer(many=True)

@@ -120,7 +120,7 @@ class WeightsForm(forms.Form):
 
     @property
     def change(self) -> PolicyEdit:
-        """What differs from the current policy."""
+        """The differences from the current policy."""
         values: dict[str, Any] = {}
         for place, offer in enumerate(self.offers.weights):
             weight = self.cleaned_data.get(f"w{place}")

@@ -1,4 +1,4 @@
-"""What a score plugin prefers, in plain words, for the sliders of weights."""
+"""Preferences of score plugins, in plain words, for the sliders of weights."""
 
 from __future__ import annotations
 

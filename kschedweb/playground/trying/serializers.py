@@ -29,7 +29,7 @@ class SavedPolicySerializer(serializers.Serializer[Any]):
 
 
 class PolicyChangeAskSerializer(serializers.Serializer[Any]):
-    """What is changed, in this order: all of the policy, single fields, what runs it. At least one is there."""
+    """A change, applied in this order: all of the policy, single fields, what runs it. At least one is there."""
 
     document = serializers.CharField(
         max_length=SIZE_LIMIT,
@@ -92,7 +92,7 @@ class MovedBySerializer(serializers.Serializer[Any]):
 
 
 class PlacedSerializer(serializers.Serializer[Any]):
-    """What becomes of pods that were placed under either policy."""
+    """The counts of pods that were placed under either policy."""
 
     pods = serializers.IntegerField(help_text="Pods that were tried.")
     placed = SidesSerializer(help_text="Of them those with a node at the end.")
@@ -143,7 +143,7 @@ class NodeLevelsSerializer(serializers.Serializer[Any]):
 
 
 class ChangeEffectSerializer(serializers.Serializer[Any]):
-    """What a change does."""
+    """The effect of a change."""
 
     pending = PlacedSerializer(allow_null=True, help_text="Pending pods, while all others stay; null for a scenario.")
     anew = PlacedSerializer(help_text="All pods of the snapshot placed anew; the pods of the scenario.")

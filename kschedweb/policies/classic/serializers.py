@@ -28,7 +28,7 @@ class SettingSerializer(serializers.Serializer[Any]):
 
 
 class ClassicEffectiveSerializer(serializers.Serializer[Any]):
-    """What runs under a classic policy: predicates in the order in which they are asked, priorities by name."""
+    """The rules of a classic policy: predicates in the order in which they are asked, priorities by name."""
 
     predicates = RuleSerializer(many=True)
     priorities = RuleSerializer(many=True)

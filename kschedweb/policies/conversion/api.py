@@ -25,7 +25,7 @@ class ConvertSerializer(serializers.Serializer[Any]):
 
 
 class NoteSerializer(serializers.Serializer[Any]):
-    """What became of one rule."""
+    """The conversion of one rule."""
 
     path = serializers.CharField(
         help_text="Its place, such as `priorities[2]`; `priorities` where the default provider brings it."
@@ -37,7 +37,7 @@ class NoteSerializer(serializers.Serializer[Any]):
 
 
 class RemarkSerializer(serializers.Serializer[Any]):
-    """What is so of the profile as a whole, or comes into it without the policy."""
+    """A note on the profile as a whole, or on something that the policy does not name."""
 
     name = serializers.CharField()
     text = serializers.CharField()
@@ -60,7 +60,7 @@ class PolicyConvert(APIView):
 
     @extend_schema(request=ConvertSerializer, responses=ConversionSerializer)
     def post(self, request: ApiRequest, name: str) -> Response:
-        """What a classic policy is as profiles, and what has no exact counterpart. Nothing is saved.
+        """Convert a classic policy into profiles, with what has no exact counterpart. Nothing is saved.
 
         422 for a policy of profiles.
         """

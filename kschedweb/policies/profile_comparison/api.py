@@ -35,7 +35,7 @@ class LineSerializer(serializers.Serializer[Any]):
 
 
 class BesideSerializer(serializers.Serializer[Any]):
-    """What two profiles differ in, then all that both say."""
+    """The differences of two profiles, then all that both say."""
 
     first = serializers.CharField()
     second = serializers.CharField()

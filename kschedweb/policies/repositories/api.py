@@ -83,7 +83,7 @@ class CommittedFileSerializer(serializers.Serializer[Any]):
 
 
 class CommitStatusSerializer(serializers.ModelSerializer[RepositoryCommit]):
-    """What came of a commit that changed files of the folder."""
+    """The result of a commit that changed files of the folder."""
 
     files = CommittedFileSerializer(many=True)
     branch = serializers.CharField(help_text="Of drafts; empty where it is the followed one.")
@@ -147,7 +147,7 @@ class RepositoryStatus(APIView):
 
     @extend_schema(parameters=[COMMIT], responses=CommitStatusSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What came of a commit: which revisions it made, or file, line and error of what is not valid."""
+        """The result of a commit: which revisions it made, or file, line and error of what is not valid."""
         commit = selectors.commit_status(selectors.repository_get(name), request.query_params.get("commit", ""))
         return Response(CommitStatusSerializer(commit).data)
 

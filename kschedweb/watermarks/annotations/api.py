@@ -45,7 +45,7 @@ class WritingSerializer(serializers.Serializer[Any]):
 
 
 class AnnotatingSerializer(serializers.ModelSerializer[Annotating]):
-    """What is written to a cluster as annotations, and how that went."""
+    """The annotations that are written to a cluster, and how that went."""
 
     permissions = PatchPermissionSerializer(many=True, read_only=True)
     changed_by = serializers.CharField(source="changed_by.username", default=None, allow_null=True, read_only=True)
@@ -94,7 +94,7 @@ class AnnotationsView(APIView):
 
     @extend_schema(responses=AnnotatingSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What is written to the cluster as annotations, and how the last run went."""
+        """The annotations that are written to the cluster, and how the last run went."""
         return Response(AnnotatingSerializer(selectors.annotating_get(cluster_get(name))).data)
 
     @extend_schema(request=AnnotatingSerializer(partial=True), responses=AnnotatingSerializer)
@@ -138,7 +138,7 @@ class FindingSerializer(serializers.Serializer[Any]):
 
 
 class LintSerializer(serializers.Serializer[Any]):
-    """What the annotations of the newest snapshot are like."""
+    """The state of the annotations of the newest snapshot."""
 
     taken_at = serializers.DateTimeField()
     time_zone = serializers.CharField()
@@ -154,7 +154,7 @@ class AnnotationFindings(APIView):
 
     @extend_schema(responses=LintSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """What is wrong with the annotations in the cluster's newest snapshot, as of when it was taken."""
+        """The problems of the annotations in the cluster's newest snapshot, as of when it was taken."""
         cluster = cluster_get(name)
         lint = selectors.lint_get(cluster, selectors.annotating_get(cluster).time_zone)
         if lint is None:

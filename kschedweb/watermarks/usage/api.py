@@ -51,7 +51,7 @@ ORDERING = _query_parameter(
 
 
 class TimedSerializer(serializers.Serializer[Any]):
-    """What was asked, and over which time it was answered."""
+    """The question, and the time over which it was answered."""
 
     resource = serializers.CharField()
     statistic = serializers.CharField()
@@ -115,7 +115,7 @@ class DistributionSerializer(TimedSerializer):
 
 
 class UseSerializer(serializers.Serializer[Any]):
-    """What is requested and what is used; CPU in millicores, memory in bytes."""
+    """Requests and use; CPU in millicores, memory in bytes."""
 
     name = serializers.CharField(help_text="A node, or a workload as `namespace/Kind/name`.")
     zone = serializers.CharField(allow_blank=True)
@@ -200,7 +200,7 @@ class HistoryView(APIView):
         ],
     )  # fmt: skip
     def get(self, request: Request, name: str) -> Response:
-        """What nodes of a cluster used over time, a page of nodes at a time."""
+        """Use of a cluster's nodes over time, a page of nodes at a time."""
         _, use = _load_use(request, name)
         order = measures.order_columns(use.names, measures.compute_means(use.values), use.query.order == "name")
         pages = ListPagination()
@@ -265,7 +265,7 @@ class _UseList(generics.ListAPIView[Any]):
 
 
 class NodeUseList(_UseList):
-    """What is requested on each node of a cluster, against what it uses by the newest figures."""
+    """Requests on each node of a cluster, against its use by the newest figures."""
 
     def get_queryset(self) -> Any:
         cluster = cluster_get(self.kwargs["name"])
@@ -275,12 +275,12 @@ class NodeUseList(_UseList):
 
     @extend_schema(operation_id="watermarks_nodes", parameters=[RESOURCE, STATISTIC, SEARCH, ORDERING])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """What is requested on each node of a cluster, against what it uses by the newest figures."""
+        """Requests on each node of a cluster, against its use by the newest figures."""
         return super().get(request, *args, **kwargs)
 
 
 class WorkloadUseList(_UseList):
-    """What each workload of a cluster requests, against what it uses by the newest figures."""
+    """Requests of each workload of a cluster, against its use by the newest figures."""
 
     def get_queryset(self) -> Any:
         cluster = cluster_get(self.kwargs["name"])
@@ -290,7 +290,7 @@ class WorkloadUseList(_UseList):
 
     @extend_schema(operation_id="watermarks_workloads", parameters=[RESOURCE, OF_WORKLOADS, SEARCH, ORDERING])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """What each workload of a cluster requests, against what it uses by the newest figures."""
+        """Requests of each workload of a cluster, against its use by the newest figures."""
         return super().get(request, *args, **kwargs)
 
 

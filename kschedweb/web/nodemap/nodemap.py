@@ -367,7 +367,7 @@ CHOICES = ("show", "by", "group", "focus", "find")
 
 @dataclass(frozen=True)
 class MapChoice:
-    """What a page's address chooses of its map."""
+    """The view of a map that a page's address chooses."""
 
     show: str = ""
     by: str = ""

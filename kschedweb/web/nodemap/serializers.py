@@ -41,7 +41,7 @@ class GroupingSerializer(serializers.Serializer[Any]):
 
 
 class ShowSerializer(serializers.Serializer[Any]):
-    """What can be shown, in percent of allocatable, pods, or places in `states` (no unit)."""
+    """A colouring that can be shown, in percent of allocatable, pods, or places in `states` (no unit)."""
 
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""What limits a queue for a resource: the way from its own quota up the tree, and where on it the limit is."""
+"""The limit of a queue for a resource: the way from its own quota up the tree, and where on it the limit is."""
 
 from __future__ import annotations
 

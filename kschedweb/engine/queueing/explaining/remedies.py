@@ -1,4 +1,4 @@
-"""What would let a workload in: other quotas, flavors, policies, priorities, counts; each tried by the engine."""
+"""Remedies that let a workload in: other quotas, flavors, policies, priorities, counts; each tried by the engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HIGHEST_PRIORITY = 2**31 - 1
 
 
 class RemedyKind(Enum):
-    """What is changed."""
+    """The thing that a remedy changes."""
 
     NOMINAL_QUOTA = "nominalQuota"
     BORROWING_LIMIT = "borrowingLimit"

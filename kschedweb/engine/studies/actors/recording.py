@@ -13,7 +13,7 @@ from kschedweb.engine.simulation.pod_life import PodLife
 
 
 class RecordedRun(Protocol):
-    """What was recorded of pods and nodes so far."""
+    """The record of pods and nodes so far."""
 
     @property
     def nodes(self) -> Mapping[str, int]:

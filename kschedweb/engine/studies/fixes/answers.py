@@ -89,7 +89,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class PodAnswer:
-    """What becomes of one pod."""
+    """The fate of one pod."""
 
     pod: str
     state: PodState

@@ -22,7 +22,7 @@ Edit = Callable[[Json | None], Json]
 
 
 class ChangeKind(StrEnum):
-    """What a change does. REST shows these words."""
+    """The kinds of changes. REST shows these words."""
 
     LOWER_REQUEST = "lower_request"
     REPLACE_RESOURCE = "replace_resource"

@@ -1,4 +1,4 @@
-"""What a node has too little of for a pod."""
+"""Shortages of a node for a pod."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class WebhookSecret(APIView):
 
 
 class WebhookDeliveries(generics.ListAPIView[Delivery]):
-    """What was sent to an endpoint in the last 30 days, newest first."""
+    """The deliveries to an endpoint in the last 30 days, newest first."""
 
     action_required = Action.ADMINISTER
     serializer_class = DeliverySerializer

@@ -82,7 +82,7 @@ class LiveDecisionDetailSerializer(LiveDecisionSerializer):
 
 
 class LiveDecisionList(generics.ListAPIView[LiveDecision]):
-    """What a live scheduler decided, newest first."""
+    """The decisions of a live scheduler, newest first."""
 
     action_required = Action.VIEW
     in_part = ("GET",)

@@ -56,7 +56,7 @@ class RunFrames(APIView):
 
     @extend_schema(parameters=[SHOW, AT], responses=FramesSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """What a node map shows at each time of its frames."""
+        """The figures of a node map at each time of its frames."""
         outcome = _check_drawable(selectors.load_outcome(selectors.run_get(request.user, id)))
         show = request.query_params.get("show", "cpu")
         if show not in nodes.list_shows(outcome):

@@ -11,7 +11,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class ReportBaseSerializer(serializers.Serializer[Any]):
-    """What the scenario starts from; all null for an imagined cluster."""
+    """The cluster that the scenario starts from; all null for an imagined cluster."""
 
     snapshot = serializers.CharField(allow_null=True)
     cluster = serializers.CharField(allow_null=True)
