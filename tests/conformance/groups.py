@@ -167,6 +167,8 @@ def engine_answer(scenario: Json) -> Json:
         return Rounds(scenario).play()
     except CycleError as error:
         return {"error": str(error)}
+    except ValueError as error:  # of the configuration
+        return {"error": f"{scenario['name']}: {error}"}
 
 
 def main() -> None:

@@ -178,6 +178,8 @@ class Rounds:
         if entity.members:
             result = self.scheduler.find_group(group, entity.pods)
             changes: Changes = []
+            for node in sorted(result.cleared_nodes):
+                changes += self._given_up_below(node, group.priority)
             bound = self._settle(attempt, entity.members, result.placements, changes)
             self.now += MOMENT
             self.queue.conclude_group(entity, self.now, placed=result.searched.ok, rejected=result.searched.is_rejected)
@@ -235,14 +237,16 @@ class Rounds:
 
     def _given_up(self, pod: Pod, placement: Placement) -> Changes:
         """Pods of lower priority that wait for the node where ``pod`` makes room must look elsewhere."""
-        below = self.nominator.nominated_pods_for_node(placement.nominated or "") if placement.victims else ()
+        return self._given_up_below(placement.nominated or "", pod.priority) if placement.victims else []
+
+    def _given_up_below(self, node: str, priority: int) -> Changes:
         return [
             (
                 nominated_pod,
                 self._read(nominated_pod.raw | {"status": nominated_pod.raw["status"] | {"nominatedNodeName": ""}}),
             )
-            for nominated_pod in below
-            if nominated_pod.priority < pod.priority and nominated_pod.nominated_node
+            for nominated_pod in self.nominator.nominated_pods_for_node(node)
+            if nominated_pod.priority < priority and nominated_pod.nominated_node
         ]
 
     # What was written is told.

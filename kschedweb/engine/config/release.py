@@ -125,14 +125,15 @@ class Behaviour:
     budget_empty_selector: bool = False
     # Extenders are asked about nodes on which nothing in tree has to be evicted.
     extender_victimless_nodes: bool = False
-    # A member of a group that does not go as a whole is a victim like a single pod.
-    group_members_as_victims: bool = False
     # Several plugins may generate placements: each placement of one is merged with each of the others.
     placement_merging: bool = False
     # GangScheduling does not hold pods at Permit: those of a feasible placement are bound.
     gang_permit: bool = True
-    # DefaultPreemption ranks the nodes before a group that looks for victims filters them, and reserves victims.
-    group_node_ranking: bool = False
+    # A group that looks for victims ranks the nodes before it filters them. A member of a group that does not go as a
+    # whole is a victim like a single pod.
+    workload_preemption: bool = False
+    # A group is a tree, of which a single PodGroup is the smallest: it is validated and told about as such.
+    pod_group_hierarchies: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,13 @@ class DomainTry:
     status: Status
     # Of the pods that were tried, in their order.
     placements: tuple[Placement, ...] = ()
+    # A plugin proposed no domain, which the pods are told in its words.
+    is_refused_outright: bool = False
+
+    @property
+    def has_assignments(self) -> bool:
+        """True if a pod found a node."""
+        return any(placement.node for placement in self.placements)
 
     def list_assignments(self, pods: Sequence[Pod]) -> list[Assignment]:
         """Return the first of ``pods`` with the nodes found for them."""
@@ -56,6 +63,8 @@ class GroupPlacement:
     blocking: str = ""
     # The name of the chosen domain, "" for none.
     domain: str = ""
+    # The pods cannot be a group at all.
+    is_invalid: bool = False
     # Keeps the group out of the queue.
     pre_enqueue_status: Status = SUCCESS
 
@@ -83,6 +92,11 @@ class GroupPlacement:
         return self.room is not None and self.room.status.ok
 
     @property
+    def cleared_nodes(self) -> frozenset[str]:
+        """The nodes for which pods of lower priority lose their nomination."""
+        return frozenset() if self.room is None else self.room.cleared_nodes
+
+    @property
     def victims(self) -> tuple[str, ...]:
         return () if self.room is None else tuple(victim.key for victim in self.room.victims)
 
@@ -90,6 +104,7 @@ class GroupPlacement:
     def condition(self) -> Json:
         """The group's condition. It does not replace a condition that was True before."""
         reason = "Scheduled" if self.placed else "Unschedulable" if self.status.is_rejected else "SchedulerError"
+        reason = "PodGroupError" if self.is_invalid else reason
         return {
             "type": SCHEDULED,
             "status": str(self.placed),

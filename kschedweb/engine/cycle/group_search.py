@@ -23,6 +23,7 @@ from kschedweb.engine.framework.groups import (
     DomainScore,
     GroupCycle,
     GroupRoom,
+    NodeRanking,
     Progress,
 )
 from kschedweb.engine.framework.handle import CycleHandle
@@ -33,10 +34,14 @@ from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status,
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.preemption.victim_ranking import RANKING
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.values import dataclass
+
+MIN_PERCENTAGE = 5
+IN_HIERARCHY = "all pods in a pod group hierarchy"
 
 
 class GroupScheduler(Protocol):
@@ -52,6 +57,27 @@ class GroupScheduler(Protocol):
     def with_snapshot(self, snapshot: Snapshot) -> Any: ...
 
     def follow(self, other: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRules:
+    """The rules of a release for groups."""
+
+    # Try the group in every domain that a plugin proposes, as TopologyAwareWorkloadScheduling does.
+    by_domains: bool
+    # See ``Behaviour.pod_group_hierarchies``.
+    hierarchies: bool = False
+    # Per cent of the domains that have to have a place before the search ends; 0 adapts to their nodes, None is all.
+    percentage: int | None = None
+
+    def num_domains_to_find(self, domains: Sequence[Domain]) -> int:
+        """Return the number of domains with a place after which the search ends (`numFeasiblePlacementsToFind`)."""
+        if self.percentage is None:
+            return len(domains)
+        percentage = self.percentage or max(
+            MIN_PERCENTAGE, 100 - sum(len(domain.nodes) for domain in domains) * 9 // 500
+        )
+        return max(1, len(domains) * percentage // 100)
 
 
 @dataclass(slots=True)
@@ -73,8 +99,9 @@ class GroupSearch:
     # The pods without a node, in the order they are tried.
     pods: Sequence[Pod]
     request: SearchRequest
-    # Try the group in every domain that a plugin proposes, as TopologyAwareWorkloadScheduling does.
-    by_domains: bool
+    rules: GroupRules
+    # The order in which nodes are tried while room is looked for.
+    ranking: NodeRanking | None = None
     # Claims whose devices could be freed, by plugin and pod.
     frees: dict[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
@@ -84,8 +111,13 @@ class GroupSearch:
             return self._find_placement()
 
     def _find_placement(self) -> GroupPlacement:
-        if refusal := self._validate_group():
-            return GroupPlacement.from_refusal(self.group, self.pods, error(refusal))
+        if refusal := self._validate_hierarchy() if self.rules.hierarchies else self._validate_group():
+            refused = GroupPlacement.from_refusal(self.group, self.pods, error(refusal))
+            return replace(refused, is_invalid=self.rules.hierarchies)
+        try:
+            self.scheduler.framework(self.pods[0])
+        except CycleError as problem:
+            return GroupPlacement.from_refusal(self.group, self.pods, error(str(problem)))
         self.scheduler.snapshot.resource_claims.sharing = frozenset(pod.uid for pod in self.pods)
         result = self._search_group()
         status, room = result.final.status, None
@@ -145,10 +177,23 @@ class GroupSearch:
             if _preemption_policy(pod) != _preemption_policy(first):
                 both = f"{_preemption_policy(pod)} and {_preemption_policy(first)}"
                 return f"all pods in a single pod group should have the same preemption policy, got {both}"
-        try:
-            self.scheduler.framework(first)
-        except CycleError as problem:
-            return str(problem)
+        return ""
+
+    def _validate_hierarchy(self) -> str:
+        """Do the same as `validatePodGroupHierarchy` of 1.38, which names the pods."""
+        first, group = self.pods[0], self.group
+        policy = group.preemption_policy or _preemption_policy(first)
+        for pod in [*self.pods, *self.scheduler.snapshot.group_members(group.key)]:
+            name = quote(pod.name)
+            if pod.scheduler_name != first.scheduler_name:
+                both = f"{quote(pod.scheduler_name)} ({name}) and {quote(first.scheduler_name)} ({quote(first.name)})"
+                return f"{IN_HIERARCHY} should have the same .spec.schedulerName set, got: {both}"
+            if pod.priority != group.priority:
+                both = f'{pod.priority} ({name}) and {group.priority} ("podgroup/{group.key}")'
+                return f"{IN_HIERARCHY} should have the same priority as the root pod group's priority, got {both}"
+            if _preemption_policy(pod) != policy:
+                both = f"{_preemption_policy(pod)} ({name}) and {policy}"
+                return f"{IN_HIERARCHY} should have the same preemption policy, got {both}"
         return ""
 
     def _list_prefiltered_plugins(self, result: DomainSearchResult) -> frozenset[str]:
@@ -169,9 +214,10 @@ class GroupSearch:
 
     def _search_group(self) -> DomainSearchResult:
         """Try the group, and leave the snapshot as it was."""
-        result = self._search_domains() if self.by_domains else self._search_anywhere()
-        if result.final.status.ok and not any(placement.node for placement in result.final.placements):
-            result.final = replace(result.final, status=unschedulable(UNPLACED))
+        result = self._search_domains() if self.rules.by_domains else self._search_anywhere()
+        if result.final.status.ok and not result.final.has_assignments:
+            reason = "no pods were schedulable" if self.rules.hierarchies else UNPLACED
+            result.final = replace(result.final, status=unschedulable(reason))
         return result
 
     def _search_anywhere(self) -> DomainSearchResult:
@@ -183,25 +229,66 @@ class GroupSearch:
         whole = Domain.all_nodes(cycle.snapshot)
         domains, status = self._framework.generate_placements(cycle, whole)
         if not status.ok:
-            return DomainSearchResult(DomainTry(whole, status))
+            return DomainSearchResult(DomainTry(whole, status, is_refused_outright=True))
         result = DomainSearchResult(DomainTry(whole, SUCCESS))
-        for domain in domains:
+        placed: list[DomainTry] = []
+        for domain, is_nominated in self._order_domains(domains):
             domain_try = self._try_domain(domain)
             result.tries.append(domain_try)
             if domain_try.status.code is Code.ERROR:
                 result.final = domain_try
                 return result
-        placed = [domain_try for domain_try in result.tries if domain_try.status.ok]
+            if domain_try.status.ok and (domain_try.has_assignments or not is_nominated):
+                placed.append(domain_try)
+            if placed and (is_nominated or len(placed) >= self._num_domains_to_find(domains)):
+                break
         if not placed:
-            first = result.tries[0]
-            reason = f"0/{len(domains)} placements are available, first placement status: {_as_error(first.status)}"
-            result.final = replace(first, status=unschedulable(UNPLACED, reason))
+            result.final = self._report_no_domain(result.tries[0], len(domains))
         else:
             try:
                 result.final = self._select_domain(cycle, placed, result)
             except CycleError as problem:
                 result.final = DomainTry(whole, error(str(problem)))
         return result
+
+    def _report_no_domain(self, first: DomainTry, domains: int) -> DomainTry:
+        """Return the first domain that was tried with the status of the group."""
+        status = first.status
+        if status.ok:
+            status = unschedulable("nominated placement is feasible but no pending pod was scheduled")
+        message = status.message if self.rules.hierarchies else _as_error(status)
+        reason = f"0/{domains} placements are available, first placement status: {message}"
+        return replace(first, status=self._refuse(reason).with_plugin(status.plugin))
+
+    def _order_domains(self, domains: Sequence[Domain]) -> list[tuple[Domain, bool]]:
+        """Return the domains in the order in which they are tried, and of each if it is the nominated one.
+
+        That is the only one with nodes that pods of the group wait for; it comes first, and is enough.
+        """
+        nominated = self._find_nominated_domain(domains) if self.rules.hierarchies else None
+        others = [domain for domain in domains if domain is not nominated]
+        if self.request.draw is not None and self._num_domains_to_find(domains) < len(domains):
+            # As `rand.Shuffle`: each place gets one of those that are left.
+            for place in range(len(others) - 1, 0, -1):
+                drawn = self.request.draw(place + 1)
+                others[place], others[drawn] = others[drawn], others[place]
+        first = [] if nominated is None else [(nominated, True)]
+        return [*first, *((domain, False) for domain in others)]
+
+    def _find_nominated_domain(self, domains: Sequence[Domain]) -> Domain | None:
+        index = self.scheduler.snapshot.index
+        nodes = {index[pod.nominated_node] for pod in self.pods if pod.nominated_node in index}
+        matching = [domain for domain in domains if not nodes.isdisjoint(domain.nodes.tolist())] if nodes else []
+        return matching[0] if len(matching) == 1 else None
+
+    def _num_domains_to_find(self, domains: Sequence[Domain]) -> int:
+        if self.rules.percentage is not None and not self._framework.points.placement_score:
+            return 1
+        return self.rules.num_domains_to_find(domains)
+
+    def _refuse(self, *reasons: str) -> Status:
+        """Return the status of a group that finds no place: up to 1.37 it says that first."""
+        return unschedulable(*reasons) if self.rules.hierarchies else unschedulable(UNPLACED, *reasons)
 
     def _select_domain(self, cycle: GroupCycle, placed: list[DomainTry], result: DomainSearchResult) -> DomainTry:
         """Return the domain with the highest score; of equal ones the first, unless one is drawn."""
@@ -221,13 +308,18 @@ class GroupSearch:
         allowed_nodes = None if len(domain.nodes) == len(snapshot) else domain.nodes
         on_diagnosis = self._note_freeable_claims if self.request.post_filter else None
         request = replace(
-            self.request, post_filter=False, preempt=False, allowed_nodes=allowed_nodes, on_diagnosis=on_diagnosis
+            self.request,
+            post_filter=False,
+            preempt=False,
+            allowed_nodes=allowed_nodes,
+            on_diagnosis=on_diagnosis,
+            ranking=self.ranking,
         )
         placements: list[Placement] = []
         progress = Progress(len(cycle.scheduled_pods), len(self.pods))
         status = framework.placement_feasible(cycle, progress)
         if status.code is Code.UNSCHEDULABLE:
-            return DomainTry(domain, unschedulable(UNPLACED, *status.reasons))
+            return DomainTry(domain, self._refuse(*status.reasons).with_plugin(status.plugin))
         assumed: list[BindingCycle] = []
         try:
             for pod in () if status.code is Code.ERROR else self.pods:
@@ -238,14 +330,17 @@ class GroupSearch:
                 if placement.is_error and placement.message != NO_NODES:
                     status = error(f"failed to schedule other pod from a pod group: {placement.message}")
                     break
-                progress = Progress(progress.scheduled + bool(placement.node), progress.remaining - 1)
+                scheduled = bool(placement.node)
+                progress = Progress(
+                    progress.scheduled + scheduled, progress.remaining - 1, progress.unschedulable + (not scheduled)
+                )
                 status = framework.placement_feasible(cycle, progress)
                 if status.code in (Code.ERROR, Code.UNSCHEDULABLE):
                     break
         finally:
             self._take_back(assumed)
         if status.code is Code.WAIT:
-            status = unschedulable(UNPLACED, *status.reasons)
+            status = self._refuse(*status.reasons).with_plugin(status.plugin)
         return DomainTry(domain, status, tuple(placements))
 
     def _free_claims(self, room: GroupRoom) -> None:
@@ -263,7 +358,10 @@ class GroupSearch:
         """Assume the pod on the node found, so that the next pods see it there."""
         if not placement.node:
             return placement
-        binding = BindingCycle(self._framework, Cycle(self.scheduler.snapshot, pod), placement.node)
+        cycle = Cycle(self.scheduler.snapshot, pod)
+        if self.ranking is not None:
+            cycle.state[RANKING] = self.ranking
+        binding = BindingCycle(self._framework, cycle, placement.node)
         self.scheduler.nominator.delete_nominated_pod(pod.key)
         refusal = binding.assume_and_reserve()
         if refusal is None:
@@ -286,8 +384,9 @@ class GroupSearch:
     def _report_placements(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
         """Return the placements of all pods, also of those that were not tried."""
         tried_placements = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
+        report = self._report_parent if self.rules.hierarchies else self._report_placement
         placements = [
-            self._report_placement(pod, placement, final.status, status, room)
+            report(pod, placement, final, status, room)
             for pod, placement in zip(self.pods, tried_placements, strict=True)
         ]
         if room is None:
@@ -296,7 +395,7 @@ class GroupSearch:
 
     @staticmethod
     def _report_placement(
-        pod: Pod, placement: Placement | None, before: Status, status: Status, room: GroupRoom | None
+        pod: Pod, placement: Placement | None, final: DomainTry, status: Status, room: GroupRoom | None
     ) -> Placement:
         nominated = room.nominated.get(pod.key) if room is not None and room.status.ok else None
         if status.code is Code.ERROR:
@@ -305,7 +404,7 @@ class GroupSearch:
                 pod.key, message=placement.message if placement and is_own_error else status.message, nominated=""
             )
         if placement is None:
-            return Placement(pod.key, message=before.message, with_group=True, nominated=nominated)
+            return Placement(pod.key, message=final.status.message, with_group=True, nominated=nominated)
         if not placement.node:
             return placement if nominated is None else replace(placement, nominated=nominated)
         if status.ok:
@@ -314,12 +413,36 @@ class GroupSearch:
             return Placement(pod.key, message=status.message, with_group=True, nominated=nominated)
         return Placement(pod.key, message=f"{UNPLACED}, {status.message}", with_group=True, nominated="")
 
+    def _report_parent(
+        self, pod: Pod, placement: Placement | None, final: DomainTry, status: Status, room: GroupRoom | None
+    ) -> Placement:
+        """Return what the pod is told since 1.38: of its group only that it failed, which the group tells about."""
+        waits = room is not None and room.status.ok
+        nominated = room.nominated.get(pod.key) if room is not None and waits else None
+        parent = f"parent pod group {quote(self.group.name)}"
+        if status.code is Code.ERROR:
+            is_own_error = placement is not None and placement.is_error and placement.message != NO_NODES
+            own = placement.message if placement is not None and is_own_error else ""
+            return Placement(pod.key, message=own or f"{parent} encountered an error", nominated="")
+        if placement is not None and not placement.node:
+            return placement if nominated is None else replace(placement, nominated=nominated)
+        if placement is not None and status.ok:
+            return placement
+        given_up = "" if placement is not None and not waits else None
+        return Placement(
+            pod.key,
+            message=final.status.message if final.is_refused_outright else f"{parent} is unschedulable",
+            with_group=True,
+            rejected_by=frozenset(filter(None, [final.status.plugin])),
+            nominated=given_up if nominated is None else nominated,
+        )
+
     # The interface of plugins that look for victims.
 
-    def find_on(self, snapshot: Snapshot) -> tuple[Status, list[Assignment]]:
+    def find_on(self, snapshot: Snapshot, ranking: NodeRanking | None = None) -> tuple[Status, list[Assignment]]:
         """Return where the pods would go on ``snapshot``, which is left as it was."""
         trial_scheduler = self.scheduler.with_snapshot(snapshot)
-        result = replace(self, scheduler=trial_scheduler)._search_group()
+        result = replace(self, scheduler=trial_scheduler, ranking=ranking)._search_group()
         self.scheduler.follow(trial_scheduler)
         return result.final.status, result.final.list_assignments(self.pods)
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from kschedweb.engine.cycle.node_walk import (
     NONE,
     Filtered,
+    FoundNodes,
     compute_lead,
     find_highest,
     find_nodes_that_pass_filters,
     find_positions,
+    find_ranked_nodes,
 )
 from kschedweb.engine.cycle.placement import FitFailure, Placement
 from kschedweb.engine.cycle.ranking import UNRANKED, NodeRanking, rank_nodes
@@ -73,12 +75,7 @@ class NodeSearch:
                 prefilter_nodes if allowed_nodes is None else prefilter_nodes[np.isin(prefilter_nodes, allowed_nodes)]
             )
         start = self.start
-        walk_result = find_nodes_that_pass_filters(
-            filtered,
-            start,
-            self._num_feasible_nodes_to_find(filtered.considered_count),
-            nominated if nominated_result.statuses else -1,
-        )
+        walk_result = self._walk(filtered, start, nominated if nominated_result.statuses else -1)
         self.request.watch.lap("Filter", Code.SUCCESS if walk_result.error is None else Code.ERROR)
         num_all_nodes = len(snapshot) if allowed_nodes is None else len(allowed_nodes)
         # kube-scheduler's nextStartNodeIndex: the next search begins behind the nodes that this one looked at.
@@ -100,9 +97,24 @@ class NodeSearch:
             diagnosis = self._build_diagnosis(filtered, nominated_result)
             diagnosis.number = None if allowed_nodes is None else num_all_nodes
             return FitFailure(cycle, diagnosis, self.handle, narrowed_by)
-        best, ranking = self._prioritize_nodes(walk_result.feasible)
-        chosen = snapshot.names[int(walk_result.feasible[best])]
+        candidates = self._list_lowest_ranked(walk_result.feasible)
+        best, ranking = self._prioritize_nodes(candidates)
+        chosen = snapshot.names[int(candidates[best])]
         return ranking.to_placement(cycle.pod.key, chosen, walk_result.evaluated, len(walk_result.feasible))
+
+    def _walk(self, filtered: Filtered, start: int, nominated: int) -> FoundNodes:
+        number, ranking = self._num_feasible_nodes_to_find(filtered.considered_count), self.request.ranking
+        if ranking is None or filtered.considered_count < 2:
+            return find_nodes_that_pass_filters(filtered, start, number, nominated)
+        return find_ranked_nodes(filtered, start, number, ranking.ranks)
+
+    def _list_lowest_ranked(self, feasible: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the feasible nodes of the lowest rank: only these are scored."""
+        if self.request.ranking is None or len(feasible) < 2:
+            return feasible
+        ranks = self.request.ranking.ranks[feasible]
+        lowest: NDArray[np.intp] = feasible[ranks == ranks.min()]
+        return lowest
 
     def _build_diagnosis(
         self, filtered: Filtered, nominated_result: FilteredNodes, start: int = 0, visited: int | None = None
@@ -188,6 +200,8 @@ class NodeSearch:
         """
         cycle, watch = self.cycle, self.request.watch
         passed = self.extenders.filter(cycle, feasible)
+        if passed.bare is None:
+            passed = replace(passed, rows=self._list_lowest_ranked(passed.rows))
         fit_failure.diagnosis.extra.update(passed.statuses)
         if not passed.rows.size:
             blamed_plugins = (EXTENDER,) if feasible.size else ()

@@ -168,6 +168,22 @@ def find_nodes_that_pass_filters(
     return FoundNodes(feasible, visited + int(beyond), visited, failure)
 
 
+def find_ranked_nodes(filtered: Filtered, start: int, num_nodes_to_find: int, ranks: Ints) -> FoundNodes:
+    """Walk through the nodes by rank, of equal ones as from ``start``, until ``num_nodes_to_find`` are feasible."""
+    nodes = filtered.considered_nodes
+    if nodes is None:
+        nodes = np.arange(len(filtered.first), dtype=np.intp)
+    order = np.roll(nodes, -(start % max(len(nodes), 1)))
+    order = order[np.argsort(ranks[order], kind="stable")]
+    passes, visited, failure = filtered.first[order] == NOWHERE, len(order), None
+    if passes.sum() > num_nodes_to_find:
+        visited = int(np.flatnonzero(passes)[num_nodes_to_find])
+    failing = np.flatnonzero(np.isin(order, filtered.find_failing_nodes()))
+    if failing.size and failing[0] < visited:
+        visited, failure = int(failing[0]), filtered.status(int(order[failing[0]]))
+    return FoundNodes(order[:visited][passes[:visited]], visited, visited, failure)
+
+
 def heap_root(totals: Ints) -> int:
     """Return the position that kube-scheduler's heap brings to the root, which decides between equally good nodes.
 

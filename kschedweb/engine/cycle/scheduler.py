@@ -16,7 +16,7 @@ from kschedweb.engine.controllers.claims import create_claims, delete_claims
 from kschedweb.engine.cycle.binding import BindingCycle, BindingRefusal
 from kschedweb.engine.cycle.explanations import fill_explanation
 from kschedweb.engine.cycle.group_placement import GroupPlacement
-from kschedweb.engine.cycle.group_search import GroupSearch
+from kschedweb.engine.cycle.group_search import GroupRules, GroupSearch
 from kschedweb.engine.cycle.node_search import NodeSearch
 from kschedweb.engine.cycle.placement import NO_NODES, FitFailure, Placement
 from kschedweb.engine.cycle.search_request import NODE_ONLY, WITH_POST_FILTER, SearchRequest
@@ -246,9 +246,15 @@ class Scheduler:
         The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no place
         and the request says ``post_filter``, victims are looked for.
         """
-        return GroupSearch(
-            self, group, pods, request, self.configuration.release.has_topology_scheduling
-        ).find_placement()
+        return GroupSearch(self, group, pods, request, self._group_rules(pods[0])).find_placement()
+
+    def _group_rules(self, pod: Pod) -> GroupRules:
+        release = self.configuration.release
+        profile = self.configuration.find_profile(pod.scheduler_name)
+        percentage = None if profile is None else profile.percentage_of_placements_to_score
+        if percentage is None:
+            percentage = self.configuration.percentage_of_placements_to_score
+        return GroupRules(release.has_topology_scheduling, release.behaviour.pod_group_hierarchies, percentage)
 
     def schedule_group(
         self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = NODE_ONLY
@@ -265,6 +271,8 @@ class Scheduler:
         if request.preempt and group_placement.victims:
             for victim in group_placement.victims:
                 self.evict_pod(victim)
+            for node in group_placement.cleared_nodes:
+                self.nominator.clear_below(group.priority, node)
             group_placement = replace(self.find_group(group, pods, request), room=group_placement.room)
         placements = tuple(
             self.bind_found(pod, placement) if placement.node else placement

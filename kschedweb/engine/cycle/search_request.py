@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.framework.decision import UNTIMED, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
+from kschedweb.engine.framework.groups import NodeRanking
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.values import dataclass
 
@@ -38,6 +39,8 @@ class SearchRequest:
     watch: Stopwatch = UNTIMED
     # The positions, in order, of the only nodes to choose from; None for all.
     allowed_nodes: NDArray[np.intp] | None = None
+    # The order in which nodes are tried; None for the order of the nodes.
+    ranking: NodeRanking | None = None
     # Called after a search over nodes, with the verdicts on those that it visited.
     on_diagnosis: Callable[[Cycle, Diagnosis], None] | None = None
 

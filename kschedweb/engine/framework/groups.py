@@ -19,6 +19,7 @@ from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.framework.status import Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
@@ -38,6 +39,16 @@ class Domain:
     def all_nodes(cls, snapshot: Snapshot) -> Domain:
         """Return the domain of all nodes."""
         return cls("", np.arange(len(snapshot), dtype=np.intp))
+
+
+def merge_domains(domains: Sequence[Domain], others: Sequence[Domain]) -> list[Domain]:
+    """Return each of ``domains`` cut with each of ``others``, without those that have no node left."""
+    merged = [
+        Domain(f"{domain.name}/{other.name}", domain.nodes[np.isin(domain.nodes, other.nodes)])
+        for domain in domains
+        for other in others
+    ]
+    return [domain for domain in merged if len(domain.nodes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,8 @@ class Progress(NamedTuple):
     scheduled: int
     # Pods that are still to be tried.
     remaining: int
+    # Pods that were tried in vain.
+    unschedulable: int = 0
 
 
 class Assignment(NamedTuple):
@@ -102,6 +115,16 @@ class GroupRoom:
     violations: int = 0
     # Claims whose devices have to be given back for a pod, by its key; filled without success, too.
     frees: Mapping[str, tuple[FreeClaim, ...]] = field(default_factory=dict)
+    # Nodes for which pods of lower priority lose their nomination.
+    cleared_nodes: frozenset[str] = frozenset()
+
+
+class NodeRanking(Protocol):
+    """An order in which nodes are tried for a group, and what a pod's node changes about it."""
+
+    @property
+    def ranks(self) -> Ints:
+        """The rank of each node, the lowest first; only the lowest that fit are scored. Shape [nodes]."""
 
 
 class AssignedPods(Protocol):
@@ -119,8 +142,11 @@ class AssignedPods(Protocol):
 class GroupHandle(Protocol):
     """The questions that a plugin may ask about a group that found no place."""
 
-    def find_on(self, snapshot: Snapshot) -> tuple[Status, list[Assignment]]:
-        """Return the nodes that the pods would be assigned to on ``snapshot``, which stays unchanged."""
+    def find_on(self, snapshot: Snapshot, ranking: NodeRanking | None = None) -> tuple[Status, list[Assignment]]:
+        """Return the nodes that the pods would be assigned to on ``snapshot``, which stays unchanged.
+
+        With ``ranking`` they are tried in its order.
+        """
 
     def assigned(self, snapshot: Snapshot, assignments: Sequence[Assignment]) -> AssignedPods:
         """Return the pods that were assigned on ``snapshot``, in that order."""

@@ -26,6 +26,7 @@ from kschedweb.engine.framework.groups import (
     GroupRoom,
     NormalizePlacementScorePlugin,
     Progress,
+    merge_domains,
 )
 from kschedweb.engine.framework.interface import (
     Cycle,
@@ -226,11 +227,19 @@ class Framework:
         """Return the domains in which the group is tried; without a plugin, ``parent`` alone."""
         if not self.points.placement_generate:
             return [parent], SUCCESS
-        plugin = self.points.placement_generate[0]
-        domains, status = plugin.generate_placements(cycle, parent)
-        if not status.ok:
-            return [], status.with_plugin(plugin.name)
-        return domains, SUCCESS if domains else unschedulable("no feasible placements found").with_plugin(plugin.name)
+        merged: list[Domain] = []
+        for plugin in self.points.placement_generate:
+            domains, status = plugin.generate_placements(cycle, parent)
+            if status.ok and not domains:
+                status = unschedulable("no feasible placements found")
+            if not status.ok:
+                return [], status.with_plugin(plugin.name)
+            # A plugin that gives back what it was given does not narrow it.
+            if domains[0] is not parent:
+                merged = merge_domains(merged, domains) if merged else domains
+                if not merged:
+                    return [], unschedulable("no feasible merged placements found")
+        return merged or [parent], SUCCESS
 
     def score_placements(
         self, cycle: GroupCycle, assigned: Sequence[tuple[Domain, Sequence[Assignment]]]

@@ -117,6 +117,7 @@ class GroupWork(SchedulingWork):
         self._groups.conclude_group(
             queued, now, placed=group_placement.searched.ok, rejected=group_placement.searched.is_rejected
         )
+        intents += self._clear_nominations(sorted(group_placement.cleared_nodes), group_placement.group.priority)
         intents += self._evict_victims(
             group_placement.victims, GroupRef.from_group(group_placement.group), CLUSTER, scheduler, now
         )

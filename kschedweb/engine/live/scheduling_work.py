@@ -294,12 +294,18 @@ class SchedulingWork:
         """
         if not victims:
             return []
-        intents: list[Intent] = []
-        for other in self.queue.nominator.nominated_pods_for_node(node):
-            if other.priority < pod.priority and other.nominated_node:
-                self.queue.nominator.delete_nominated_pod(other.key)
-                intents.append(NominateNode(PodRef.from_pod(other), ""))
+        intents = self._clear_nominations((node,), pod.priority)
         return [*intents, *self._evict_victims(victims, PodRef.from_pod(pod), node, pod.scheduler_name, now)]
+
+    def _clear_nominations(self, nodes: Iterable[str], priority: int) -> list[Intent]:
+        """Take the nominations to ``nodes`` from pods of lower priority than ``priority``."""
+        intents: list[Intent] = []
+        for node in nodes:
+            for other in self.queue.nominator.nominated_pods_for_node(node):
+                if other.priority < priority and other.nominated_node:
+                    self.queue.nominator.delete_nominated_pod(other.key)
+                    intents.append(NominateNode(PodRef.from_pod(other), ""))
+        return intents
 
     def _evict_victims(
         self, victims: Iterable[str], preemptor: PodRef | GroupRef, node: str, scheduler: str, now: float

@@ -16,7 +16,6 @@ GENERIC, BY_TOPOLOGY = "GenericWorkload", "TopologyAwareWorkloadScheduling"
 # Fields that are not simulated, with their feature gates.
 UNREAD = {
     "parentCompositePodGroupName": "CompositePodGroup",
-    "preemptionPolicy": "PodGroupPreemptionPolicy",
     "resourceClaims": "DRAWorkloadResourceClaims",
 }
 
@@ -40,6 +39,8 @@ class PodGroup:
     topology_key: str
     # True if an eviction of one pod evicts all.
     disrupted_whole: bool
+    # Its own preemption policy, "" if it has none: read since 1.38.
+    preemption_policy: str
     # True if it was scheduled once; it never becomes False again.
     scheduled: bool
     raw: Json = field(repr=False)
@@ -84,6 +85,7 @@ class PodGroup:
             else get_integer(get_mapping(policy, "gang", path), "minCount", path=f"{path}gang."),
             topology_key=get_string(topology[0], "key", "spec.schedulingConstraints.topology[0].") if topology else "",
             disrupted_whole=get_mapping(spec, "disruptionMode", "spec.").get("all") is not None,
+            preemption_policy=get_string(spec, "preemptionPolicy", "spec."),
             scheduled=any(
                 condition.get("type") == SCHEDULED and condition.get("status") == "True" for condition in conditions
             ),

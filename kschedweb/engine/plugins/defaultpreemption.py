@@ -21,12 +21,14 @@ from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, neve
 from kschedweb.engine.preemption.evaluator import Preemption, PreemptionCandidate, PreemptionEvaluator
 from kschedweb.engine.preemption.group_preemption import make_room
 from kschedweb.engine.preemption.rules import PreemptionRules
+from kschedweb.engine.preemption.victim_ranking import RANKING, VictimRanking
 from kschedweb.engine.preemption.victims import priority_of
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child_path, invalid
 
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 RULES = PreemptionRules()
+CONDEMNED = "DefaultPreemption.condemned"
 NO_CANDIDATE = "no candidate node for preemption"
 
 
@@ -59,6 +61,22 @@ class DefaultPreemption:
         # As `PostFilter` does: every message that is not empty gets the prefix.
         reasons = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
         return replace(result, status=replace(result.status, reasons=reasons))
+
+    def concerns(self, pod: Pod) -> bool:
+        """Return whether Reserve may condemn victims for the pod."""
+        return bool(pod.scheduling_group)
+
+    def reserve(self, cycle: Cycle, node: str) -> Status:
+        """Condemn what is left on the node, while room is looked for the pod's group."""
+        ranking: VictimRanking | None = cycle.state.get(RANKING)
+        if ranking is not None:
+            cycle.state[CONDEMNED] = ranking.condemn(cycle.snapshot.index[node])
+        return SUCCESS
+
+    def unreserve(self, cycle: Cycle, node: str) -> None:
+        ranking: VictimRanking | None = cycle.state.get(RANKING)
+        if ranking is not None:
+            ranking.spare(cycle.state.pop(CONDEMNED, ()))
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Look for pods and groups of lower priority, anywhere, without which the whole group finds a place."""
@@ -177,11 +195,11 @@ def _variant(release: Any) -> PluginVariant:
                 ties_by_uid=release.behaviour.victim_ties_by_uid,
                 empty_budget_selector=release.behaviour.budget_empty_selector,
                 offers_nodes_without_victims=release.behaviour.extender_victimless_nodes,
-                members_as_pods=release.behaviour.group_members_as_victims,
+                workload_preemption=release.behaviour.workload_preemption,
             ),
         )
     )
-    if release.behaviour.group_node_ranking:
+    if release.behaviour.workload_preemption:
         variant |= PluginVariant(points=POINTS | {"reserve"}, gated_points={"reserve": "GenericWorkload"})
     return variant
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginArgs, PluginSpec, PluginVariant
@@ -29,29 +30,36 @@ WAITS = Status(Code.WAIT, ("waiting for minCount pods from a gang to be schedule
 class GangScheduling:
     name = NAME
 
-    def __init__(self, args: PluginArgs) -> None:
-        pass
+    def __init__(self, args: PluginArgs, hierarchies: bool = False) -> None:
+        """``hierarchies``: see ``Behaviour.pod_group_hierarchies``."""
+        self.hierarchies = hierarchies
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
         """Reject the pod until as many pods of the gang exist as have to be placed together."""
         if not pod.scheduling_group:
             return SUCCESS
-        group = cluster.groups.group_of(pod)
+        group, name = cluster.groups.group_of(pod), pod.scheduling_group.partition("/")[2]
+        if group is None and self.hierarchies:
+            ancestors = "or one of its composite pod group ancestors has not been created yet"
+            return unresolvable(f'pod group "{name}" {ancestors}')
         if group is None:
-            name = pod.scheduling_group.partition("/")[2]
             return unresolvable(f'waiting for pods\'s pod group "{name}" to appear in scheduling queue')
         if group.min_count is not None and cluster.groups.member_count(group.key) < group.min_count:
-            return unresolvable(TOO_FEW)
+            quorum = f"waiting for podgroup/{group.key} to meet its quorum"
+            return unresolvable(quorum if self.hierarchies else TOO_FEW)
         return SUCCESS
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
         """Return ``Wait`` while pods that are still to be tried may complete the gang."""
         min_count, scheduled, remaining = cycle.group.min_placed, progress.scheduled, progress.remaining
-        counted = f"{scheduled} scheduled, {remaining} remaining"
+        minimum, counted = f"minCount ({min_count})", f"{scheduled} scheduled, {remaining} remaining"
+        if self.hierarchies:
+            minimum = f"scheduling policy's minimum threshold ({min_count})"
+            counted = f"{scheduled} scheduled, {progress.unschedulable} unschedulable, {remaining} not-evaluated"
         if remaining + scheduled < min_count:
-            return unschedulable(f"minCount ({min_count}) cannot be satisfied: {counted}")
+            return unschedulable(f"{minimum} cannot be satisfied: {counted}")
         if scheduled < min_count:
-            return Status(Code.WAIT, (f"minCount ({min_count}) is not yet satisfied: {counted}",))
+            return Status(Code.WAIT, (f"{minimum} is not yet satisfied: {counted}",))
         return SUCCESS
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
@@ -96,7 +104,8 @@ def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
 def _variant(release: Any) -> PluginVariant:
     if not release.behaviour.pod_group_entities:
         return {}
-    variant = PluginVariant(gate="GenericWorkload", factory=GangScheduling if release.has_group_scheduling else None)
+    factory = partial(GangScheduling, hierarchies=release.behaviour.pod_group_hierarchies)
+    variant = PluginVariant(gate="GenericWorkload", factory=factory if release.has_group_scheduling else None)
     if not release.behaviour.gang_permit:
         variant["points"] = frozenset({"preEnqueue", "placementFeasible"})
     return variant

@@ -5,12 +5,13 @@ from __future__ import annotations
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 
+NEVER_POLICY = "Never"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
 
 def never_preempts(pod: Pod) -> bool:
     """Return whether the pod never preempts others, whatever their priority."""
-    return get_mapping(pod.raw, "spec").get("preemptionPolicy") == "Never"
+    return get_mapping(pod.raw, "spec").get("preemptionPolicy") == NEVER_POLICY
 
 
 def being_preempted(pod: Pod) -> bool:

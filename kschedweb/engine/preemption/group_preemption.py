@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.framework.groups import AssignedPods, Assignment, GroupCycle, GroupHandle, GroupRoom
+from kschedweb.engine.framework.groups import AssignedPods, GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.status import Status, unresolvable, unschedulable
 from kschedweb.engine.preemption.disruption_budgets import list_budgets
-from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, never_preempts
+from kschedweb.engine.preemption.eligibility import NEVER, NEVER_POLICY, being_preempted, never_preempts
 from kschedweb.engine.preemption.rules import PreemptionRules
+from kschedweb.engine.preemption.victim_ranking import VictimRanking
 from kschedweb.engine.preemption.victims import Victim, count_violations, priority_of, sort_victims, victims_among
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -16,23 +17,57 @@ NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 def make_room(cycle: GroupCycle, handle: GroupHandle, rules: PreemptionRules) -> GroupRoom:
     """Remove everything of lower priority, place the group, and reprieve what fits beside it."""
-    if any(never_preempts(pod) for pod in cycle.pods):
+    refuses = _never_preempts(cycle, rules)
+    if refuses and not rules.workload_preemption:
         return GroupRoom(unschedulable(NEVER))
     if _is_preemption_ongoing(cycle, rules):
         nominated = {pod.key: pod.nominated_node for pod in cycle.pods}
         return GroupRoom(Status(reasons=(ONGOING,)), nominated)
+    if refuses:
+        return GroupRoom(unschedulable(NEVER))
     # kube-scheduler loses count of the nodes that have an image during these trials.
     snapshot, priority = cycle.snapshot.without_images(), cycle.group.priority
     pods = (pod for node in range(len(snapshot)) for pod in snapshot.pods.pods_on(node))
     victims = [victim for victim in victims_among(pods, snapshot, rules) if victim.priority < priority]
     if not victims:
-        return GroupRoom(unresolvable(NO_VICTIMS))
+        return GroupRoom(unschedulable(NO_VICTIMS) if rules.workload_preemption else unresolvable(NO_VICTIMS))
+    violations_by_victim = _count_violations(victims, cycle, rules)
+    ranking = VictimRanking(snapshot, violations_by_victim) if rules.workload_preemption else None
     for victim in victims:
         _take_out(snapshot, victim)
-    status, assigned = handle.find_on(snapshot)
+    status, assigned = handle.find_on(snapshot, ranking)
     if not status.ok:
         return GroupRoom(status)
-    return _reprieve_victims(cycle, victims, Reprieve(snapshot, handle.assigned(snapshot, assigned)), assigned, rules)
+    reprieve = Reprieve(snapshot, handle.assigned(snapshot, assigned))
+    # Those that a budget protects come first.
+    evicted = [
+        victim
+        for victim in sorted(violations_by_victim, key=lambda victim: not violations_by_victim[victim])
+        if not reprieve.reprieve_victim(victim)
+    ]
+    ordered = evicted if rules.workload_preemption else sort_victims(evicted, rules)
+    leaving = tuple(pod for victim in ordered for pod in victim.pods)
+    nominated = {pod.key: node for pod, node in assigned}
+    return GroupRoom(
+        Status(reasons=(f"found a placement for podgroup, preempting {len(leaving)} victims",)),
+        nominated,
+        leaving,
+        sum(violations_by_victim[victim] for victim in evicted),
+        cleared_nodes=frozenset(nominated.values()) if rules.workload_preemption else frozenset(),
+    )
+
+
+def _never_preempts(cycle: GroupCycle, rules: PreemptionRules) -> bool:
+    if rules.workload_preemption and cycle.group.preemption_policy:
+        return cycle.group.preemption_policy == NEVER_POLICY
+    return any(never_preempts(pod) for pod in cycle.pods)
+
+
+def _count_violations(victims: list[Victim], cycle: GroupCycle, rules: PreemptionRules) -> dict[Victim, int]:
+    """Return the number of pods of each victim that a budget protects, the most important victim first."""
+    listed = sort_victims(victims, rules)
+    violations = count_violations(listed, list_budgets(cycle.snapshot), rules)
+    return dict(zip(listed, violations, strict=True))
 
 
 class Reprieve:
@@ -57,30 +92,6 @@ class Reprieve:
             else:
                 self._snapshot.remove_pod(pod.key)
             self._assumed_pods.notify_move(pod, node, add=add)
-
-
-def _reprieve_victims(
-    cycle: GroupCycle,
-    victims: list[Victim],
-    reprieve: Reprieve,
-    assigned: list[Assignment],
-    rules: PreemptionRules,
-) -> GroupRoom:
-    """Reprieve the victims that leave enough room, those that a budget protects first."""
-    listed = sort_victims(victims, rules)
-    violations = count_violations(listed, list_budgets(cycle.snapshot), rules)
-    violations_by_victim = dict(zip(listed, violations, strict=True))
-    evicted = [
-        victim
-        for victim in sorted(listed, key=lambda victim: not violations_by_victim[victim])
-        if not reprieve.reprieve_victim(victim)
-    ]
-    leaving = tuple(pod for victim in sort_victims(evicted, rules) for pod in victim.pods)
-    message = f"found a placement for podgroup, preempting {len(leaving)} victims"
-    nominated = {pod.key: node for pod, node in assigned}
-    return GroupRoom(
-        Status(reasons=(message,)), nominated, leaving, sum(violations_by_victim[victim] for victim in evicted)
-    )
 
 
 def _take_out(snapshot: Snapshot, victim: Victim) -> None:

@@ -19,5 +19,6 @@ class PreemptionRules:
     empty_budget_selector: bool = False
     # Extenders are offered nodes on which nothing in tree has to be evicted, and may name victims there.
     offers_nodes_without_victims: bool = False
-    # A member of a group that does not go as a whole is a victim like a single pod, with its own priority.
-    members_as_pods: bool = False
+    # A member of a group that does not go as a whole is a victim like a single pod, with its own priority. A group that
+    # looks for victims prefers the nodes that cost least.
+    workload_preemption: bool = False

@@ -35,7 +35,7 @@ class Victim:
 def priority_of(pod: Pod, groups: PodGroups, rules: PreemptionRules) -> int:
     """Return the priority that counts for the pod's eviction: its group's, if that is known, or its own."""
     group = groups.group_of(pod)
-    return pod.priority if group is None or rules.members_as_pods else group.priority
+    return pod.priority if group is None or rules.workload_preemption else group.priority
 
 
 def victims_among(pods: Iterable[Pod], snapshot: Snapshot, rules: PreemptionRules) -> list[Victim]:
@@ -51,7 +51,7 @@ def victims_among(pods: Iterable[Pod], snapshot: Snapshot, rules: PreemptionRule
             continue
         seen_keys.add(key)
         together = tuple(snapshot.group_members(pod.scheduling_group)) if whole else (pod,)
-        grouped = whole if rules.members_as_pods else bool(pod.scheduling_group)
+        grouped = whole if rules.workload_preemption else bool(pod.scheduling_group)
         victims.append(Victim(together, priority_of(pod, groups, rules), grouped, len(victims)))
     return victims
 

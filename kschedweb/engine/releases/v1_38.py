@@ -30,9 +30,9 @@ V1_38 = replace(
         victim_ties_by_uid=True,
         budget_empty_selector=True,
         extender_victimless_nodes=True,
-        group_members_as_victims=True,
         placement_merging=True,
         gang_permit=False,
-        group_node_ranking=True,
+        workload_preemption=True,
+        pod_group_hierarchies=True,
     ),
 )

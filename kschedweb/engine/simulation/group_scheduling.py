@@ -70,6 +70,7 @@ class GroupLoop(SchedulingLoop):
             queued, now, placed=group_placement.searched.ok, rejected=group_placement.searched.is_rejected
         )
         if group_placement.victims:
+            self._clear_nominations(sorted(group_placement.cleared_nodes), group_placement.group.priority, now)
             self._evict_victims(f"pod group {group_placement.group.key}", group_placement.victims, now)
 
     def _record_try(self, queued: QueuedGroup, group_placement: GroupPlacement, now: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kschedweb.engine.cycle.binding import BindingCycle, BindingRefusal
@@ -252,10 +252,15 @@ class SchedulingLoop:
 
         As kube-scheduler's ``prepareCandidate`` does.
         """
-        for other in self.pods.queue.nominator.nominated_pods_for_node(node):
-            if other.priority < pod.priority and other.nominated_node and other.key in self.pods.lives:
-                self.pods.nominate_pod(other.key, "", now)
+        self._clear_nominations((node,), pod.priority, now)
         self._evict_victims(pod.key, victims, now)
+
+    def _clear_nominations(self, nodes: Iterable[str], priority: int, now: float) -> None:
+        """Take the nominations to ``nodes`` from pods of lower priority than ``priority``."""
+        for node in nodes:
+            for other in self.pods.queue.nominator.nominated_pods_for_node(node):
+                if other.priority < priority and other.nominated_node and other.key in self.pods.lives:
+                    self.pods.nominate_pod(other.key, "", now)
 
     def _evict_victims(self, preemptor: str, victims: tuple[str, ...], now: float) -> None:
         for key in victims:

@@ -35,7 +35,6 @@ def test_a_group_that_was_placed_once_says_so_in_its_status() -> None:
     ("field", "gate"),
     [
         ("parentCompositePodGroupName", "CompositePodGroup"),
-        ("preemptionPolicy", "PodGroupPreemptionPolicy"),
         ("resourceClaims", "DRAWorkloadResourceClaims"),
     ],
 )

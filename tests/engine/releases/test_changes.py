@@ -32,6 +32,7 @@ UNSHOWN = {
     "fractional-ranges",
     "placement-percentage",
     "group-ranks",
+    "group-hierarchies",
     "extenders-name-victims",
 }
 TURNED = [change for change in CHANGES if change.scenario is not None and (change.behaviour or change.gates)]

@@ -251,8 +251,19 @@ CHANGES = (
         "placementFeasible, and no longer at permit.",
         NODE,
         None,
-        behaviour=("gang_permit", "group_members_as_victims", "group_node_ranking"),
+        behaviour=("gang_permit", "workload_preemption"),
         plugins=("DefaultPreemption", "GangScheduling"),
         fields=("DefaultPreemption", "GangScheduling"),
+    ),
+    ReleaseChange(
+        "group-hierarchies",
+        SINCE,
+        "Groups may form a tree",
+        "With the feature gates GenericWorkload and CompositePodGroup, off by default, a group may be part of a "
+        "CompositePodGroup, and waits until that exists.",
+        NODE,
+        None,
+        behaviour=("pod_group_hierarchies",),
+        plugins=("TopologyPlacementGenerator",),
     ),
 )
