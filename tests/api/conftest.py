@@ -94,7 +94,7 @@ class Seed:
     def places(self) -> Places:
         return Places(
             cluster=self.cluster.name, fitting=f"default/{self.mark}fits", stuck=f"default/{self.mark}pending",
-            queued=f"{self.cluster.name}/team-a/default/waiting-0",
+            queued=f"{self.cluster.name}/{seed_queues.WAITING}",
             job=str(self.job.pk), experiment=str(self.experiment.pk), scenario=self.scenario,
             ready=self.ready, groups=self.cluster.name, run=self.run, comparison=self.comparison,
             gate=self.gate, moves=self.moves, tried_change=self.tried_change, fleet=self.fleet, capacity=self.capacity,
@@ -160,7 +160,7 @@ def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         pod(f"{mark}bound", "1", f"{mark}a"),
         pod(f"{mark}pending", "100"),
         seed_groups.group("gang", 1),
-        *seed_queues.list_objects(3),
+        *seed_queues.list_objects(3, pod=f"{mark}pending"),
         pod(f"{mark}fits", "2", group="gang"),
         *more,
     ]

@@ -111,6 +111,8 @@ def leading_to(at: Places, **values: object) -> Choose:
         "webhooks": at.webhook,
     }
     by_name = {"name": at.cluster, "cluster": at.cluster, "namespace": namespace, "pod": pod, "node": at.node} | values
+    if at.queued:
+        _, by_name["queue"], _, by_name["workload"] = at.queued.split("/")
 
     def real(address: str, kind: str, name: str) -> object:
         parts = address.partition("<")[0].strip("/").split("/")

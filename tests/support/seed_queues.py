@@ -1,19 +1,12 @@
-"""A cluster with quota queues: a cohort of two, one workload that runs, and others that wait."""
+"""Quota queues: a cohort of two, one workload that runs, and others that wait."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kschedweb.engine.json_types import Json
-from tests.support.seed import cluster, imported
-
-if TYPE_CHECKING:
-    from kschedweb.accounts.models import User
 
 VERSION = "kueue.x-k8s.io/v1beta2"
-NAME = "queued"
-# "cluster/queue/namespace/name" of a workload that waits.
-WAITING = f"{NAME}/team-a/default/waiting-0"
+# "queue/namespace/name" of a workload that waits.
+WAITING = "team-a/default/waiting-0"
 
 
 def make_object(kind: str, name: str, namespace: str = "", **body: object) -> Json:
@@ -49,11 +42,12 @@ def give_quota(workload: Json, queue: str, cpu: str, *, minute: int = 0, finishe
     return {**workload, "status": {"conditions": conditions, "admission": admission}}
 
 
-def list_objects(rows: int) -> list[Json]:
-    """Return the objects of two queues; ``rows`` workloads wait in one of them."""
+def list_objects(rows: int, pod: str = "") -> list[Json]:
+    """Return the objects of two queues; ``rows`` workloads wait in one of them, the first of them for ``pod``."""
+    waiting = [make_workload(f"waiting-{number}", "team-a", "3", minute=number % 60) for number in range(rows)]
+    waiting[0]["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": pod}]
     preemption = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
     return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}},
         make_object("ResourceFlavor", "any", spec={}),
         make_object("Cohort", "teams", spec={}),
         make_queue("team-a", preemption=preemption),
@@ -61,12 +55,5 @@ def list_objects(rows: int) -> list[Json]:
         *(make_object("LocalQueue", name, "default", spec={"clusterQueue": name}) for name in ("team-a", "team-b")),
         give_quota(make_workload("running", "team-b", "6"), "team-b", "6", minute=10),
         give_quota(make_workload("ended", "team-b", "2"), "team-b", "2", minute=1, finished=31),
-        *(make_workload(f"waiting-{number}", "team-a", "3", minute=number % 60) for number in range(rows)),
+        *waiting,
     ]
-
-
-def everything(rows: int, user: User) -> str:
-    """Import a cluster with queues; return where a workload waits: "cluster/queue/namespace/name"."""
-    plain = [item for item in cluster(1, 2) if item["kind"] != "Namespace"]
-    imported(NAME, [*plain, *list_objects(rows)], user)
-    return WAITING

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kschedweb.engine.objects.labels import Labels, Selector
 from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import PODS, Requests, add_requests
+from kschedweb.engine.queueing.amounts import PODS, FlavorResource, Requests, add_amounts, add_requests
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.objects import (
     MULTIKUEUE_CONTROLLER,
@@ -77,6 +77,16 @@ class CachedClusterQueue(QuotaNode):
     @property
     def is_topology_only(self) -> bool:
         return all(flavor in self.topology_flavors for group in self.groups for flavor in group.flavors)
+
+    def count_usage(self, resource: FlavorResource, amount: int) -> None:
+        """Count ``amount``, negative for what is given back, here and in the cohorts above."""
+        if self.parent is not None and self.parent.has_cycle:
+            # Kueue's own code goes round such a ring until its stack is full.
+            self.usage[resource] = add_amounts(self.used(resource), amount)
+        elif amount >= 0:
+            self.add_usage(resource, amount)
+        else:
+            self.remove_usage(resource, -amount)
 
     def reset_subtree_quota(self) -> None:
         self.generation += 1
@@ -340,7 +350,7 @@ class KueueCache:
         self._remove(queue, workload.key)
         queue.workloads[workload.key] = info
         for resource, amount in info.usage.quota.items():
-            queue.add_usage(resource, amount)
+            queue.count_usage(resource, amount)
         if self.tracks_pods_ready and not workload.is_condition_true(kinds.PODS_READY):
             queue.not_ready.add(workload.key)
         return True
@@ -354,7 +364,7 @@ class KueueCache:
         if queue is None or key not in queue.workloads:
             return
         for resource, amount in queue.workloads[key].usage.quota.items():
-            queue.remove_usage(resource, amount)
+            queue.count_usage(resource, -amount)
         queue.not_ready.discard(key)
         # More may fit now.
         queue.generation += 1

@@ -94,7 +94,8 @@ def _change_queue(random: Random, scenario: Json) -> None:
     queues = list_kind(scenario, "ClusterQueue")
     if not queues:
         return
-    spec = random.choice(queues)["spec"]
+    queue = random.choice(queues)
+    spec, cohort_key = queue["spec"], "cohort" if queue["apiVersion"].endswith("v1beta1") else "cohortName"
     match random.randrange(5):
         case 0:
             spec["queueingStrategy"] = random.choice(["StrictFIFO", "BestEffortFIFO"])
@@ -104,10 +105,10 @@ def _change_queue(random: Random, scenario: Json) -> None:
             spec["fairSharing"] = {"weight": random.choice(["0", "500m", "1", "2", "7"])}
         case 3:
             cohorts = sorted(
-                {item["spec"].get("cohortName", "") for item in queues}
+                {item["spec"].get("cohortName") or item["spec"].get("cohort") or "" for item in queues}
                 | {item["metadata"]["name"] for item in list_kind(scenario, "Cohort")}
             )
-            spec["cohortName"] = random.choice([*cohorts, "another"])
+            spec[cohort_key] = random.choice([*cohorts, "another"])
         case _:
             for group in spec.get("resourceGroups") or ():
                 random.shuffle(group["flavors"])

@@ -303,6 +303,14 @@ def test_objects_that_cannot_be_read_are_left_out_and_named() -> None:
     assert explain_workload(state, "default/w").verdict is WaitVerdict.NEXT
 
 
+def test_a_queue_below_a_ring_of_cohorts_counts_its_own_workloads() -> None:
+    ring = [make_object("Cohort", name, spec={"parentName": parent}) for name, parent in (("x", "y"), ("y", "x"))]
+    state = make_state(*ring, make_queue("q", "x"), running("r", "q", "1"), make_workload("w", "q", "1"))
+    assert state.world.cache.queues["q"].usage == {("any", "cpu"): 1000}
+    assert [node.name for node in list_trees(state)] == ["q"]
+    assert explain_workload(state, "default/w").verdict is WaitVerdict.NOT_QUEUED
+
+
 def test_a_workload_of_another_group_is_not_taken_for_kueues() -> None:
     other = {"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "metadata": {"name": "w"}, "spec": {}}
     assert make_state(make_queue("q"), other).world.workloads == {}
