@@ -6,7 +6,7 @@ from django.db import models
 
 from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Snapshot
-from kschedweb.jobs.models import Inquiry
+from kschedweb.decisions.snapshot_inquiries import SnapshotInquiry
 from kschedweb.policies.models import Revision
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -23,7 +23,7 @@ class QuestionKind(models.TextChoices):
     ROLL_OUT = "roll-out", "Roll-out"
 
 
-class Question(Inquiry):
+class Question(SnapshotInquiry):
     """One question. Its answer (``sentence``, ``content`` and ``columns``) never changes.
 
     Labels remain when the objects that they name are deleted.
@@ -35,15 +35,6 @@ class Question(Inquiry):
     key = models.CharField(max_length=64, db_index=True, default="", db_default="")
     # The page that shows the answer, "" for the question's own page.
     address = models.TextField(blank=True, default="", db_default="")
-    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    # The snapshot in words.
-    about = models.CharField(max_length=300)
-    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    # The revision in words.
-    policy = models.CharField(max_length=120)
-    sentence = models.TextField(blank=True)
-    # Compressed JSON.
-    content = models.BinaryField(null=True)
     # Verdicts and scores of a decision, packed by kept/explanation_bytes.py.
     columns = models.BinaryField(null=True)
 

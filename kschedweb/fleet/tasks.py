@@ -5,11 +5,9 @@ from __future__ import annotations
 from django.db import close_old_connections
 
 from kschedweb.celery import app
-from kschedweb.engine.json_types import Json
 from kschedweb.fleet import services, summaries
 from kschedweb.fleet.models import FleetTrial
-from kschedweb.jobs.tasks import Progress, job_task
-from kschedweb.web.errors import NotFound
+from kschedweb.jobs.answering import answer_task
 
 # For one call; the next call continues.
 SECONDS = 50.0
@@ -22,12 +20,11 @@ def catch_up(asked: bool = False) -> int:
     return summaries.refresh_stale(SECONDS, force=asked)
 
 
-@job_task(name="fleet.trial", restartable=True)
-def answer_trial(progress: Progress, *, trial: str) -> Json:
-    """Try a policy on many clusters."""
-    fleet_trial = (
-        FleetTrial.objects.select_related("base__policy", "changed__policy", "created_by").filter(pk=trial).first()
-    )
-    if fleet_trial is None:
-        raise NotFound("The trial was deleted before there was an answer.")
-    return services.trial_answer(trial=fleet_trial, step=progress.step)
+answer_trial = answer_task(
+    "fleet.trial",
+    FleetTrial,
+    lambda trial, step: services.trial_answer(trial=trial, step=step),
+    related=("base__policy", "changed__policy", "created_by"),
+    parameter="trial",
+    missing="The trial was deleted before there was an answer.",
+)

@@ -13,13 +13,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import require_action, requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors, services, summaries, tasks
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
 from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.waiting import PART, wait_context
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.news import numbered_page, with_news
@@ -115,20 +115,16 @@ def list_trials(request: PageRequest) -> HttpResponse:
 def show_trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     """Show what a policy does to each cluster so far. While the job works, the page polls."""
     trial = selectors.trial_get(trial_id)
-    ended = trial.ended_at is not None or trial.job is None or trial.job.state in ENDED
-    context = {
+    context = wait_context(request, trial, reverse("fleet-trial", args=[trial.pk]))
+    context |= {
         "trial": trial,
-        "ended": ended,
-        "job": trial.job,
-        "may_cancel": trial.job is not None and may_change(request.user, trial.job),
-        "address": reverse("fleet-trial", args=[trial.pk]),
         "better": sum(_count_gained(answer) > 0 for answer in trial.answers),
         "worse": sum(_count_gained(answer) < 0 for answer in trial.answers),
         "failed": sum("error" in answer for answer in trial.answers),
     }
     if request.htmx:
-        response = render(request, "parts/job_wait.html", context)
-        if ended:
+        response = render(request, PART, context)
+        if context["ended"]:
             response["HX-Refresh"] = "true"
         return response
     return render(request, "fleet/trial.html", context)

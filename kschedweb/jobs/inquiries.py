@@ -108,12 +108,14 @@ def answer_store(question: Inquiry, **values: Any) -> None:
     question.refresh_from_db(fields=[name for name in values if name not in LARGE])
 
 
-def question_of_job(model: type[InquiryT], question: str, *related: str) -> InquiryT:
-    """Return the question that a job is to answer. Raises NotFound. ``related`` is read along."""
-    rows = model._default_manager.select_related(*related or RELATED).defer("snapshot__content")
+def question_of_job(model: type[InquiryT], question: str, *related: str, missing: str) -> InquiryT:
+    """Return the question that a job is to answer. Raises NotFound with ``missing``. ``related`` is read along."""
+    rows = model._default_manager.select_related(*related)
+    if any(name.startswith("snapshot") for name in related):
+        rows = rows.defer("snapshot__content")
     inquiry: InquiryT | None = rows.filter(pk=question).first()
     if inquiry is None:
-        raise NotFound("The question was deleted before there was an answer.")
+        raise NotFound(missing)
     return inquiry
 
 
@@ -137,6 +139,12 @@ def pack_answer(answer: Any, default: Callable[[Any], Any] | None = None) -> byt
 def unpack_answer(content: bytes | memoryview[int]) -> Any:
     """Reverse ``pack_answer``, also for what a database returns."""
     return json.loads(gzip.decompress(bytes(content)))
+
+
+def find_unanswered(model: type[InquiryT], user: User | None) -> InquiryT | None:
+    """Return an inquiry of ``user`` that a job works on, or will."""
+    inquiry: InquiryT | None = list_unanswered(model, user).first()
+    return inquiry
 
 
 def list_unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:

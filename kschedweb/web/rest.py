@@ -76,6 +76,13 @@ def accepted_response(request: Request, body: Any, address: str, pk: Any) -> Res
     return Response(body, status=202, headers={"Location": reverse(address, args=[pk], request=request)})
 
 
+def answered_later(request: Request, body: Any, address: str, pk: Any) -> Response:
+    """Return 202 for a question that a job answers, with the time after which it is worth asking again."""
+    response = accepted_response(request, body, address, pk)
+    response["Retry-After"] = "2"
+    return response
+
+
 class Replayed(Exception):
     """The command was done already. ``status`` and ``body`` are its answer then."""
 

@@ -24,7 +24,7 @@ from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, answered_later, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -181,12 +181,12 @@ class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
 
     @extend_schema_field(AutoscalingSerializer(allow_null=True))
     def get_found(self, question: Question) -> Json | None:
-        answer = None if question.groups else selectors.answer_of(question)
+        answer = None if question.groups else question.read_answer()
         return None if answer is None else dict(AutoscalingSerializer(answer).data)
 
     @extend_schema_field(GroupsSerializer(allow_null=True))
     def get_groups(self, question: Question) -> Json | None:
-        answer = selectors.answer_of(question) if question.groups else None
+        answer = question.read_answer() if question.groups else None
         return None if answer is None else dict(GroupsSerializer(answer).data)
 
 
@@ -252,9 +252,7 @@ def _respond_with_answer(
     except DeadlineExceeded:
         question = services.question_ask(user=request.user, autoscaling_request=autoscaling_request)
     body = AutoscalingQuestionSerializer(question).data
-    answer = accepted_response(request, body, "api:autoscaling-answer", question.pk)
-    answer["Retry-After"] = "2"
-    return answer
+    return answered_later(request, body, "api:autoscaling-answer", question.pk)
 
 
 class ChangeRequestSerializer(serializers.Serializer[Any]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedweb.advice.autoscaling.models import Question
-from kschedweb.engine.json_types import Json
 from kschedweb.jobs import inquiries
 
 if TYPE_CHECKING:
@@ -15,8 +14,3 @@ if TYPE_CHECKING:
 def question_get(question_id: UUID | str) -> Question:
     """Return one question. Raise ``Http404`` if there is none."""
     return inquiries.question_seen(Question, question_id)
-
-
-def answer_of(question: Question) -> Json | None:
-    """Return the answer, None if there is none yet."""
-    return None if question.content is None else inquiries.unpack_answer(question.content)

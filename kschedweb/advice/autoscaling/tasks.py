@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from kschedweb.advice.autoscaling import services
 from kschedweb.advice.autoscaling.models import Question
-from kschedweb.engine.json_types import Json
-from kschedweb.jobs.inquiries import question_of_job
-from kschedweb.jobs.tasks import Progress, job_task
+from kschedweb.jobs.answering import answer_task
 
-
-@job_task(name="autoscaling.answer", restartable=True)
-def answer(progress: Progress, *, question: str) -> Json:
-    """Answer the question with this id, unless it is answered already."""
-    return services.question_answer(question=question_of_job(Question, question), step=progress.step)
+answer = answer_task(
+    "autoscaling.answer",
+    Question,
+    lambda question, step: services.question_answer(question=question, step=step),
+)

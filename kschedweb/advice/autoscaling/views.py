@@ -12,13 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups_views, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
@@ -78,7 +78,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     scope = scope_of(request)
     scope.snapshot = snapshot = question.snapshot
     scope.cluster = snapshot.cluster if snapshot else None
-    answer = selectors.answer_of(question)
+    answer = question.read_answer()
     if answer is None:
         return _render_progress(request, question)
     response = _render_question(request, question, answer)
@@ -153,12 +153,12 @@ def _render_answer(
 
 
 def _render_progress(request: PageRequest, question: Question) -> HttpResponseBase:
-    """Render the progress of the job; for htmx only the part that changes."""
-    job = question.job
-    context: dict[str, object] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
-    context["address"] = reverse("autoscaling-answer", args=[question.pk])
     route = "autoscaling-groups" if question.groups else "autoscaling"
-    context["form_address"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"
-    context["may_cancel"] = job is not None and may_change(request.user, job)
-    part = request.htmx and not context["ended"]
-    return render(request, "parts/job_wait.html" if part else "advice/autoscaling/waiting.html", context)
+    return render_waiting(
+        request,
+        question,
+        "advice/autoscaling/waiting.html",
+        address=reverse("autoscaling-answer", args=[question.pk]),
+        form_address=f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}",
+        question=question,
+    )

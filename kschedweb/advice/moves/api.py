@@ -23,7 +23,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, answered_later, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -60,11 +60,8 @@ class MovesView(IdempotencyMixin, APIView):
             question = services.question_ask(
                 user=user, snapshot=snapshot, revision=revision, dry_run_request=dry_run_request
             )
-            answer = accepted_response(
-                request, DeschedulingQuestionSerializer(question).data, "api:descheduling-answer", question.pk
-            )
-            answer["Retry-After"] = "2"
-            return answer
+            body = DeschedulingQuestionSerializer(question).data
+            return answered_later(request, body, "api:descheduling-answer", question.pk)
         labels = {"snapshot": snapshot.pk, "policy": revision.policy.name, "revision": revision.number}
         return Response({**labels, "descheduler": dry_run_request.label, **dry_run})
 

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kschedweb.advice.moves import answers, selectors
+from kschedweb.advice.moves import answers
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.requests import LONGEST_EVERY, MOST_ROUNDS
 from kschedweb.engine.json_types import Json
@@ -164,4 +164,4 @@ class DeschedulingQuestionSerializer(serializers.ModelSerializer[Question]):
 
     @extend_schema_field(FoundDeschedulingSerializer(allow_null=True))
     def get_moves(self, question: Question) -> Json | None:
-        return selectors.answer_of(question)
+        return question.read_answer()

@@ -14,13 +14,15 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change, role_allows
+from kschedweb.accounts.roles import Action, role_allows
 from kschedweb.advice.moves import answers, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.moves.forms import MovesForm
+from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.requests import DryRunRequest
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.inquiries import find_unanswered
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web.errors import ApplicationError, Conflict
@@ -80,7 +82,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
             return redirect(address)
     except ApplicationError as error:
         form.add_error(None, error.detail)
-        context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
+        context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
         return render(request, PAGE, context, status=error.status)
     return _render_answer(request, answer, snapshot.cluster.name, {**context, "later": answer is None})
 
@@ -140,15 +142,17 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     }
     name = question.snapshot.cluster.name if question.snapshot else ""
     context["scope_query"] = urlencode({"cluster": name} if name else {})
-    answer = selectors.answer_of(question)
+    answer = question.read_answer()
     if answer is not None:
         return _render_answer(request, answer, name or "cluster", context)
-    job = question.job
-    context |= {"job": job, "ended": job is None or job.state in ENDED, "form_address": reverse("descheduling")}
-    context |= {"address": reverse("descheduling-answer", args=[question.pk])}
-    context["may_cancel"] = job is not None and may_change(request.user, job)
-    part = request.htmx and not context["ended"]
-    return render(request, "parts/job_wait.html" if part else "advice/moves/waiting.html", context)
+    return render_waiting(
+        request,
+        question,
+        "advice/moves/waiting.html",
+        address=reverse("descheduling-answer", args=[question.pk]),
+        form_address=reverse("descheduling"),
+        **context,
+    )
 
 
 def _render_answer(

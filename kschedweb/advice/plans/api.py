@@ -13,7 +13,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.plans import scenario_trials, selectors, services
 from kschedweb.advice.plans.serializers import PlanQuestionSerializer, PlanRequestSerializer, PlanTrialSerializer
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
-from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
+from kschedweb.web.rest import IdempotencyMixin, accepted_response, answered_later, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -47,9 +47,7 @@ class PlansView(IdempotencyMixin, APIView):
         body = PlanQuestionSerializer(question).data
         if question.ended_at is not None:
             return Response(body)
-        answer = accepted_response(request, body, "api:plans-answer", question.pk)
-        answer["Retry-After"] = "2"
-        return answer
+        return answered_later(request, body, "api:plans-answer", question.pk)
 
 
 class PlanView(APIView):

@@ -8,7 +8,6 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.advice.plans.models import Trial
-from kschedweb.advice.plans.selectors import answer_of
 from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs.services import run_start
 from kschedweb.playground.scenarios.from_snapshot import scenario_on
@@ -33,7 +32,7 @@ def plan_try(*, question: Question, user: User) -> Run:
 
     Raises Conflict if there is no plan yet, or no move in it, and Unprocessable if its snapshot or policy is gone.
     """
-    answer = answer_of(question)
+    answer = question.read_answer()
     if answer is None or not answer["waves"]:
         raise Conflict("There is nothing to try: the plan moves no pod.")
     if question.snapshot is None or question.revision is None:

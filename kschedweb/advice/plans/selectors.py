@@ -28,16 +28,6 @@ def question_get(question_id: UUID | str) -> Question:
     return inquiries.question_seen(Question, question_id, "plan")
 
 
-def answer_of(question: Question) -> Json | None:
-    """Return the plan, None if there is none yet."""
-    return None if question.content is None else inquiries.unpack_answer(question.content)
-
-
-def find_unanswered(user: User) -> Question | None:
-    """Return the question of ``user`` whose job is running or queued."""
-    return inquiries.list_unanswered(Question, user).first()
-
-
 def offer_of(snapshot: Snapshot) -> Question | None:
     """Return the question that the site asked about ``snapshot`` by itself, under the present prices.
 

@@ -8,7 +8,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.advice.moves.serializers import StandingSerializer
-from kschedweb.advice.plans import selectors
 from kschedweb.advice.plans.models import Question
 from kschedweb.engine.json_types import Json
 from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
@@ -113,7 +112,7 @@ class PlanQuestionSerializer(serializers.ModelSerializer[Question]):
 
     @extend_schema_field(PlanSerializer(allow_null=True))
     def get_plan(self, question: Question) -> Json | None:
-        return selectors.answer_of(question)
+        return question.read_answer()
 
 
 class PlanTrialSerializer(serializers.Serializer[Any]):

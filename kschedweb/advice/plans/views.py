@@ -13,11 +13,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.plans.forms import PlanForm, initial_of
+from kschedweb.advice.plans.models import Question
 from kschedweb.engine.json_types import Json
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.inquiries import find_unanswered
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.web import messages
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.advice.plans.models import Question
 
 PAGE = "advice/plans/plans.html"
 # Moves.
@@ -64,7 +65,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
         )
     except ApplicationError as error:
         form.add_objective_errors(error)
-        context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
+        context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
         return render(request, PAGE, context, status=error.status)
     return redirect("plans-answer", question.pk)
 
@@ -74,7 +75,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
 def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """Show a plan, one of its files (?format=), or its progress."""
     question = selectors.question_get(question_id)
-    answer = selectors.answer_of(question)
+    answer = question.read_answer()
     if answer is None:
         return _render_progress(request, question)
     name = question.snapshot.cluster.name if question.snapshot else "cluster"
@@ -119,22 +120,16 @@ def _form_url(question: Question) -> str:
 
 
 def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
-    job = question.job
-    ended = job is None or job.state in ENDED
-    context: dict[str, object] = {
-        "question": question,
-        "objective": objectives.describe_objective(question.asked),
-        "job": job,
-        "ended": ended,
-    }
-    context |= {
-        "form_address": _form_url(question),
-        "address": reverse("plans-answer", args=[question.pk]),
-        "unit": gettext("tries"),
-    }
-    context["may_cancel"] = job is not None and may_change(request.user, job)
-    part = request.htmx and not ended
-    return render(request, "parts/job_wait.html" if part else "advice/plans/waiting.html", context)
+    return render_waiting(
+        request,
+        question,
+        "advice/plans/waiting.html",
+        address=reverse("plans-answer", args=[question.pk]),
+        form_address=_form_url(question),
+        question=question,
+        objective=objectives.describe_objective(question.asked),
+        unit=gettext("tries"),
+    )
 
 
 def _render_file(form: str, name: str, answer: Json) -> HttpResponseBase:

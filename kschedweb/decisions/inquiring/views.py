@@ -12,7 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.decisions import services
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.fixes import present_fixes
@@ -24,7 +24,7 @@ from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.page_context import matrix_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.json_types import Json
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.waiting import PART, wait_context
 from kschedweb.policies.scope import scope_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     context = progress_context(request, question)
     if content is None:
         part = request.htmx and not context["ended"]
-        return render(request, "parts/job_wait.html" if part else "decisions/inquiring/waiting.html", context)
+        return render(request, PART if part else "decisions/inquiring/waiting.html", context)
     if question.address:
         return HttpResponseClientRedirect(question.address) if request.htmx else redirect(question.address)
     if question.kind == QuestionKind.EFFECT:
@@ -83,7 +83,7 @@ def _waiting_context(question: Question, content: Json) -> dict[str, object]:
 
 def progress_context(request: PageRequest, question: Question) -> dict[str, object]:
     """Return the context of ``parts/job_wait.html``, and set the page's frame to the question's cluster and policy."""
-    job, snapshot, revision = question.job, question.snapshot, question.revision
+    snapshot, revision = question.snapshot, question.revision
     scope = scope_of(request)
     # A run is about no cluster of the site.
     if question.kind != QuestionKind.RUN:
@@ -92,10 +92,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, obje
     namespace, _, pod = question.subject.partition("/")
     context: dict[str, object] = {
         "question": question,
-        "job": job,
-        "ended": question.ended_at is not None or job is None or job.state in ENDED,
-        "may_cancel": job is not None and may_change(request.user, job),
-        "address": reverse("decision-answer", args=[question.pk]),
+        **wait_context(request, question, reverse("decision-answer", args=[question.pk])),
         "namespace_name": namespace,
         "pod_name": pod,
         "cluster": scope.cluster,

@@ -40,7 +40,7 @@ from kschedweb.playground.capacity.serializers import (
     answer_to_json,
 )
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
+from kschedweb.web.rest import IdempotencyMixin, answered_later, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -175,12 +175,7 @@ def _respond_with_answer(request: ApiRequest, data: Json, query: CapacityQuery) 
         answer = services.answer_at_once(user=user, snapshot=snapshot, revision=revision, query=query)
     except DeadlineExceeded:
         question = services.question_ask(user=user, snapshot=snapshot, revision=revision, query=query)
-        response = accepted_response(
-            request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk
-        )
-        # Seconds; most jobs take a few.
-        response["Retry-After"] = "2"
-        return response
+        return answered_later(request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk)
     rules, _ = services.rules_of(snapshot, revision, query)
     provenance = {
         "snapshot": snapshot.pk,

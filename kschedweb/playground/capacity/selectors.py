@@ -16,7 +16,6 @@ from kschedweb.playground.capacity.models import CapacityKind, Question
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.answers import CapacityAnswer
 
@@ -67,8 +66,3 @@ def question_get(question_id: UUID | str) -> Question:
 def answer_of(question: Question) -> CapacityAnswer | None:
     """Return the answer; ``None`` if there is none yet."""
     return None if question.content is None else answers.unpack_answer(question.kind, bytes(question.content))
-
-
-def find_unanswered(user: User) -> Question | None:
-    """Return the question of ``user`` whose job is running or queued."""
-    return inquiries.list_unanswered(Question, user).first()

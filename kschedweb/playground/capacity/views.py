@@ -14,14 +14,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.inquiries import find_unanswered
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.playground.capacity import charts, costs, node_maps, selectors, sentences, services, tables
 from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
-from kschedweb.playground.capacity.models import CapacityKind
+from kschedweb.playground.capacity.models import CapacityKind, Question
 from kschedweb.playground.capacity.queries import query_from_json
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
@@ -36,14 +37,12 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from django import forms
-    from django.http import HttpResponse
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.models import User
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.answers import CapacityAnswer
-    from kschedweb.playground.capacity.models import Question
     from kschedweb.playground.capacity.queries import CapacityQuery
     from kschedweb.policies.models import Revision
 
@@ -143,7 +142,14 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     }
     answer = selectors.answer_of(question)
     if answer is None:
-        return _render_progress(request, question, context)
+        return render_waiting(
+            request,
+            question,
+            "playground/capacity/waiting.html",
+            address=reverse("capacity-answer", args=[question.pk]),
+            form_address=f"{context['asks_at']}?{context['scope_query']}",
+            **context,
+        )
     query = query_from_json(question.kind, question.asked)
     context["cost"] = costs.describe_cost_change(snapshot, query, answer)
     form = page.form(initial=fields_of(query))
@@ -197,7 +203,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
         except ApplicationError as error:
             _add_errors(form, error)
             status = error.status
-            context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
+            context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
     return _render_page(request, page, form, snapshot, revision, answer, context, status)
 
 
@@ -270,16 +276,3 @@ def _render_page(
 def _page_context(page: _Page) -> dict[str, str]:
     """Return the kind of the page, and the address of its form."""
     return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
-
-
-def _render_progress(request: PageRequest, question: Question, context: dict[str, object]) -> HttpResponse:
-    """Render the progress of the job; for htmx only the part that changes."""
-    job = question.job
-    context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
-    context |= {
-        "address": reverse("capacity-answer", args=[question.pk]),
-        "form_address": f"{context['asks_at']}?{context['scope_query']}",
-    }
-    context["may_cancel"] = job is not None and may_change(request.user, job)
-    part = request.htmx and not context["ended"]
-    return render(request, "parts/job_wait.html" if part else "playground/capacity/waiting.html", context)

@@ -14,14 +14,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import require_action, requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
 from kschedweb.engine.studies.measure.registry import rank_of
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.waiting import PART, wait_context
 from kschedweb.playground.gate import selectors, services
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
@@ -184,11 +184,8 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         text = rendering.render_verdict({"id": str(gate.pk), **gate.verdict}, form)
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
-    ended = gate.ended_at is not None or gate.job is None or gate.job.state in ENDED
-    context: dict[str, object] = {"gate": gate, "verdict": gate.verdict, "ended": ended, "job": gate.job}
-    context["address"] = reverse("gate-verdict", args=[gate.pk])
-    if gate.job is not None:
-        context["may_cancel"] = may_change(request.user, gate.job)
+    context = wait_context(request, gate, reverse("gate-verdict", args=[gate.pk]))
+    context |= {"gate": gate, "verdict": gate.verdict}
     if gate.verdict is not None:
         context["checks"] = [_check_row(check) for check in gate.verdict["checks"]]
         measures = [
@@ -197,8 +194,8 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         ]
         context["changed"] = [measure for measure in measures if measure["differs"]]
         context["same"] = [measure for measure in measures if not measure["differs"]]
-    if request.htmx and not ended:
-        return render(request, "parts/job_wait.html", context)
+    if request.htmx and not context["ended"]:
+        return render(request, PART, context)
     response = render(request, "playground/gate/verdict.html", context)
     # The page was polling for progress: it is loaded again with the verdict.
     if request.htmx:

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import require_action, requires
-from kschedweb.accounts.roles import Action, may_change
-from kschedweb.jobs.models import ENDED
+from kschedweb.accounts.roles import Action
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
@@ -110,14 +110,13 @@ def _decision_links(question: Question) -> dict[str, str]:
 
 
 def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
-    ended = question.job is None or question.job.state in ENDED
-    context: dict[str, object] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
-    context |= {"address": reverse("migration-answer", args=[question.pk]), "form_address": reverse("migration")}
-    context["pods"] = sentences.pods_of(question)
-    if question.job is not None:
-        context["may_cancel"] = may_change(request.user, question.job)
-    return render(
+    return render_waiting(
         request,
-        "parts/job_wait.html" if request.htmx and not ended else "playground/migration/answer.html",
-        context,
+        question,
+        "playground/migration/answer.html",
+        address=reverse("migration-answer", args=[question.pk]),
+        form_address=reverse("migration"),
+        question=question,
+        unit="pods",
+        pods=sentences.pods_of(question),
     )

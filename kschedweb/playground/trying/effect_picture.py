@@ -11,7 +11,8 @@ from django.utils.translation import gettext
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import SKEWS
-from kschedweb.engine.studies.measure.registry import USE, family_of
+from kschedweb.engine.studies.measure.groups import USE
+from kschedweb.engine.studies.measure.registry import family_of
 from kschedweb.engine.studies.trying.policy_effect import MOVED
 from kschedweb.playground.gate.invocation import measure_row
 from kschedweb.web.counting import format_count

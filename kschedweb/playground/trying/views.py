@@ -12,11 +12,11 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kschedweb.accounts.permissions import require_action, requires
-from kschedweb.accounts.roles import Action, may_change
+from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.models import ENDED
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
 from kschedweb.playground.trying import answer_context, selectors, sentences, services
 from kschedweb.playground.trying.changes import Content, PolicyEdit, apply_change, list_offers
@@ -251,23 +251,22 @@ def _open_editor(request: PageRequest, target: ChangeTarget, document: str, proc
 def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpResponse:
     job, target = tried_change.job, ChangeTarget.from_tried_change(tried_change)
     _set_scope(request, tried_change)
-    ended = job is None or job.state in ENDED
-    context = {
-        "tried_change": tried_change,
-        "job": job,
-        "ended": ended,
-        "address": reverse("tried", args=[tried_change.pk]),
-    }
-    context |= {"form_address": target.address if target else reverse("trying"), "unit": "pods"}
-    context["may_cancel"] = job is not None and may_change(request.user, job)
     steps = services.list_steps(tried_change)
     place = steps.index(job.step) if job is not None and job.step in steps else -1
-    context["steps"] = [
+    shown_steps = [
         (translate_words(step).rstrip(":："), "done" if at < place else "now" if at == place else "next")
         for at, step in enumerate(steps)
     ]
-    part_only = request.htmx and not ended
-    return render(request, "parts/job_wait.html" if part_only else "playground/trying/waiting.html", context)
+    return render_waiting(
+        request,
+        tried_change,
+        "playground/trying/waiting.html",
+        address=reverse("tried", args=[tried_change.pk]),
+        form_address=target.address if target else reverse("trying"),
+        tried_change=tried_change,
+        unit="pods",
+        steps=shown_steps,
+    )
 
 
 def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = None) -> dict[str, forms.Form]:

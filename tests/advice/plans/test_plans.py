@@ -136,7 +136,7 @@ class TestTryingPlans:
     ) -> None:
         client = client_as("editor")
         assert client.post(f"/plans/{question.pk}/try/").url == f"/plans/{question.pk}/#tried"
-        plan = selectors.answer_of(question)
+        plan = question.read_answer()
         assert plan is not None
         ((scenario, (waiting,)),) = selectors.list_trials(editor, question, plan)
         assert (waiting.has_ended, scenario.name) == (False, "Plan for demo")
@@ -160,7 +160,7 @@ class TestTryingPlans:
     def test_where_a_pod_lands_elsewhere_is_told(self, question: Question, editor: User) -> None:
         run = scenario_trials.plan_try(question=question, user=editor)
         runs.run(str(run.job_id))
-        plan = selectors.answer_of(question)
+        plan = question.read_answer()
         assert plan is not None
         move = plan["waves"][0][0]
         real, move["to"] = move["to"], "elsewhere"
