@@ -138,8 +138,8 @@ def run_claim(*, cluster_id: Any, now: float, due_only: bool = True) -> Watermar
     if source is None or source.kind == SourceKind.NONE:
         return None
     begun = timezone.now()
-    free = Q(running_since=None) | Q(running_since__lt=begun - timedelta(seconds=2 * source.interval))
-    rows = WatermarkSource.objects.filter(free, pk=cluster_id, changed_at=source.changed_at)
+    is_free = Q(running_since=None) | Q(running_since__lt=begun - timedelta(seconds=2 * source.interval))
+    rows = WatermarkSource.objects.filter(is_free, pk=cluster_id, changed_at=source.changed_at)
     slot = int(now) // source.interval
     if due_only:
         rows = rows.filter(slot__lt=slot)
@@ -194,7 +194,7 @@ def _store_figures(source: WatermarkSource, collected: CollectedFigures, at: int
 
 
 def _finish_run(source: WatermarkSource, report: CollectionReport) -> None:
-    mine = WatermarkSource.objects.filter(pk=source.pk, running_since=source.running_since)
+    claimed_rows = WatermarkSource.objects.filter(pk=source.pk, running_since=source.running_since)
     now = timezone.now()
     outcome: dict[str, object] = {
         "running_since": None,
@@ -204,7 +204,7 @@ def _finish_run(source: WatermarkSource, report: CollectionReport) -> None:
     }
     if report.nodes or report.workloads:
         outcome["succeeded_at"] = now
-    mine.update(**outcome)
+    claimed_rows.update(**outcome)
 
 
 def run_ask(*, user: User | None, cluster: Cluster) -> None:

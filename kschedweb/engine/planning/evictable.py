@@ -15,7 +15,7 @@ from kschedweb.engine.rebalancing.metrics import Metrics
 from kschedweb.engine.rebalancing.node_fit import Room
 from kschedweb.engine.rebalancing.plugins.defaultevictor import ARGS, MIRROR, SOURCE, DefaultEvictor
 from kschedweb.engine.rebalancing.pods import PREFER_NO_EVICTION, PodRequests, PodView
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DAEMON, STATIC = "belongs to a DaemonSet", "is a static pod"
@@ -52,7 +52,7 @@ class Evictable:
         notes = view.annotations
         wishes = notes.get(DO_NOT_DISRUPT) == "true" or notes.get(SAFE_TO_EVICT) == "false"
         applies_by_reason = {
-            DAEMON: of_daemon_set(pod),
+            DAEMON: has_daemon_set_owner(pod),
             STATIC: MIRROR in notes or notes.get(SOURCE, "api") != "api",
             LEAVING: pod.terminating,
             BARE: pod.controller is None,

@@ -103,7 +103,7 @@ class RecordedUse:
         self._wants: Floats = curves[rows] / 100.0 * np.array([[follower.cores] for follower in followers.values()])
         self._recorded, self._memory = recorded, memory
         # Bytes.
-        self._held = IntervalHistory(len(nodes), self.intervals)
+        self._memory_use = IntervalHistory(len(nodes), self.intervals)
         self._index = {name: place for place, name in enumerate(nodes)}
         self._pods = _RunningPods()
         self._workloads = _WorkloadHistories(list(followers), self.intervals, interval)
@@ -171,7 +171,7 @@ class RecordedUse:
         received = divide_capacity(demand, np.minimum(demand, pods.requested * pods.share), pods.node, self.cores)
         nodes, owners = len(self.cores), len(self._wants)
         self.used.append(np.bincount(pods.node, weights=received, minlength=nodes))
-        self._held.append(np.bincount(pods.node, weights=pods.memory * pods.share, minlength=nodes))
+        self._memory_use.append(np.bincount(pods.node, weights=pods.memory * pods.share, minlength=nodes))
         self.unserved[place] = float((demand - received).sum())
         # Less than this is an error of rounding.
         self.short[place] = int((demand - received > 1e-9).sum())
@@ -189,7 +189,7 @@ class RecordedUse:
         figures = {(CPU, key): column for key, column in self._resource_figures(self.used, self.cores).items()}
         if self._memory is not None:
             share, allocatable = self._memory
-            memory_figures = self._resource_figures(self._held, allocatable)
+            memory_figures = self._resource_figures(self._memory_use, allocatable)
             figures |= {(MEMORY, key): share * column for key, column in memory_figures.items()}
         return figures
 
@@ -200,12 +200,12 @@ class RecordedUse:
         if not history.count:
             return figures | {key: np.zeros(len(allocatable)) for key in ("15m_std", *HIGHEST)}
         figures["15m_std"] = history.last(self._window_width(DEVIATION)).std(axis=0) * percent
-        five = max(1, self._window_width(MEANS["5m"]))
+        mean_width = max(1, self._window_width(MEANS["5m"]))
         for key, seconds in HIGHEST.items():
             # The first of the five-minute means in the window reaches back to before it.
-            last = history.last(self._window_width(seconds) + five - 1)
-            sums = np.cumsum(np.vstack([np.zeros((1, len(allocatable))), last]), axis=0)
-            width = min(five, len(last))
+            recent = history.last(self._window_width(seconds) + mean_width - 1)
+            sums = np.cumsum(np.vstack([np.zeros((1, len(allocatable))), recent]), axis=0)
+            width = min(mean_width, len(recent))
             figures[key] = ((sums[width:] - sums[:-width]) / width).max(axis=0) * percent
         return figures
 
@@ -243,38 +243,38 @@ class _RunningPods:
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
         self._free: list[int] = []
-        # Rows: node, owner.
-        self._whole = np.zeros((2, 0), dtype=np.intp)
-        # Rows: requested cores, held bytes, and when the pod came and left. A free column left at -inf.
-        self._real: Floats = np.zeros((4, 0))
+        # Positions of node and owner. Shape [2, places].
+        self._positions = np.zeros((2, 0), dtype=np.intp)
+        # Requested cores, bytes of memory, and when the pod came and left; -inf for a free place. Shape [4, places].
+        self._amounts: Floats = np.zeros((4, 0))
         # Columns of pods that left in the current interval, which still count for it.
         self._ended: list[int] = []
 
     def add_pod(self, key: str, node: int, owner: int, requested: float, memory: float, now: float) -> None:
         if not self._free:
-            size = self._whole.shape[1]
+            size = self._positions.shape[1]
             self._free = list(range(size, 2 * size + 64))[::-1]
-            self._whole = np.hstack([self._whole, np.zeros((2, size + 64), dtype=np.intp)])
-            self._real = np.hstack([self._real, np.full((4, size + 64), -math.inf)])
+            self._positions = np.hstack([self._positions, np.zeros((2, size + 64), dtype=np.intp)])
+            self._amounts = np.hstack([self._amounts, np.full((4, size + 64), -math.inf)])
         place = self._places[key] = self._free.pop()
-        self._whole[:, place] = node, owner
-        self._real[:, place] = requested, memory, now, math.inf
+        self._positions[:, place] = node, owner
+        self._amounts[:, place] = requested, memory, now, math.inf
 
     def end_pod(self, key: str, now: float) -> None:
         place = self._places.pop(key, None)
         if place is not None:
-            self._real[3, place] = now
+            self._amounts[3, place] = now
             self._ended.append(place)
 
     def shares_between(self, begin: float, end: float) -> PodShares:
-        rows = np.flatnonzero(self._real[3] >= begin)
-        node, owner = self._whole[:, rows]
-        requested, memory, arrived, departed = self._real[:, rows]
+        rows = np.flatnonzero(self._amounts[3] >= begin)
+        node, owner = self._positions[:, rows]
+        requested, memory, arrived, departed = self._amounts[:, rows]
         share = np.maximum(np.minimum(departed, end) - np.maximum(arrived, begin), 0.0) / (end - begin)
         return PodShares(node, owner, requested, memory, share)
 
     def forget_ended(self) -> None:
-        self._real[3, self._ended] = -math.inf
+        self._amounts[3, self._ended] = -math.inf
         self._free += self._ended
         self._ended = []
 
@@ -333,11 +333,11 @@ class _WorkloadFigures(Mapping[str, Figures]):
         return len(self._names)
 
 
-def divide_capacity(demand: Floats, sure: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
-    """Return what each pod gets of its node: ``sure`` in any case, and a part of the rest by its further demand."""
-    more = demand - sure
-    extra_demand = np.bincount(node, weights=more, minlength=len(cores))
-    remaining = np.maximum(cores - np.bincount(node, weights=sure, minlength=len(cores)), 0.0)
+def divide_capacity(demand: Floats, guaranteed: Floats, node: NDArray[np.intp], cores: Floats) -> Floats:
+    """Return what each pod gets of its node: ``guaranteed``, and a part of the rest by its further demand."""
+    extra = demand - guaranteed
+    extra_demand = np.bincount(node, weights=extra, minlength=len(cores))
+    remaining = np.maximum(cores - np.bincount(node, weights=guaranteed, minlength=len(cores)), 0.0)
     part = np.minimum(1.0, np.divide(remaining, extra_demand, out=np.ones_like(remaining), where=extra_demand > 0.0))
-    received: Floats = sure + more * part[node]
+    received: Floats = guaranteed + extra * part[node]
     return received

@@ -36,7 +36,7 @@ from kschedweb.engine.simulation.scaling.scalers import ScalersSetup
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.nominator import Nominator
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
@@ -177,7 +177,7 @@ class Simulation:
         """Take in the pods that are on nodes at the beginning."""
         self.pods.create_missing_claims()
         for pod in self.world.all_pods():
-            replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
+            replaced = self.settings.replaced and pod.controller is not None and not has_daemon_set_owner(pod)
             life = self.pods.lives[pod.key] = PodLife(pod, pod, 0.0, bound=0.0, replaced=replaced)
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)

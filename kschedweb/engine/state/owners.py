@@ -18,28 +18,30 @@ def default_selector(objects: ClusterObjects, pod: Pod) -> Selector:
 
     As kube-scheduler's `DefaultSelector` does.
     """
-    equal: dict[str, str] = {}
+    required_labels: dict[str, str] = {}
     for service in objects.list_in_namespace("Service", pod.namespace):
         selector = selected_labels(service)
         if selector is not None and all(pod.labels.get(key) == value for key, value in selector.items()):
-            equal.update(selector)
-    more: tuple[Requirement, ...] = ()
+            required_labels.update(selector)
+    expressions: tuple[Requirement, ...] = ()
     if pod.controller is not None:
         version, kind, name = pod.controller
         owner = objects.get(kind, pod.namespace, name)
         if owner is not None and (version, kind) == ("v1", "ReplicationController"):
-            equal.update(selected_labels(owner) or {})
+            required_labels.update(selected_labels(owner) or {})
         elif owner is not None and (version, kind) in SELECTING:
             try:
                 parsed = read_selector(owner)
-                more = () if parsed.nothing else parsed.requirements
+                expressions = () if parsed.nothing else parsed.requirements
             # An owner's invalid selector adds nothing.
             except SelectorError:
-                more = ()
-    return Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(equal.items())) + more)
+                expressions = ()
+    return Selector(
+        tuple(Requirement(key, "In", (value,)) for key, value in sorted(required_labels.items())) + expressions
+    )
 
 
-def of_daemon_set(pod: Pod) -> bool:
+def has_daemon_set_owner(pod: Pod) -> bool:
     """Return True if one of the pod's owners is a DaemonSet."""
     owners = get_objects(get_mapping(pod.raw, "metadata"), "ownerReferences", "metadata.")
     return any(owner.get("kind") == "DaemonSet" for owner in owners)
@@ -47,4 +49,6 @@ def of_daemon_set(pod: Pod) -> bool:
 
 def stays_at_drain(pod: Pod) -> bool:
     """Return True if a drain does not evict the pod: one of a DaemonSet, or a mirror pod."""
-    return of_daemon_set(pod) or MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata.")
+    return has_daemon_set_owner(pod) or MIRROR in get_mapping(
+        get_mapping(pod.raw, "metadata"), "annotations", "metadata."
+    )

@@ -22,7 +22,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.dynamic.arguments import ARGS, advice, set_defaults, validate_args
 from kschedweb.engine.plugins.dynamic.policyfile import policy_of
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.capacity import capacity_percent
@@ -85,7 +85,7 @@ class Dynamic:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Reject nodes above a limit. Pods of DaemonSets pass, and so do nodes without any figures."""
         size = cycle.num_rows(rows)
-        if of_daemon_set(cycle.pod):
+        if has_daemon_set_owner(cycle.pod):
             return Verdicts.uniform(size)
         first = np.full(size, -1, dtype=np.int64)  # the first limit that the node is above
         for position, (metric, limit) in enumerate(self.limits):

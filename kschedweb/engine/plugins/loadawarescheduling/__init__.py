@@ -31,7 +31,7 @@ from kschedweb.engine.plugins.loadawarescheduling.arguments import (
     validate_args,
 )
 from kschedweb.engine.state.columns import Floats, Ints, Mask, Rows
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks import koordinator
 from kschedweb.engine.state.watermarks.koordinator import PROD, Aggregate, Thresholds
@@ -130,7 +130,7 @@ class LoadAwareScheduling:
                 unschedulable(reason.format(name), fact=Threshold(name, aggregated)) for name in self.resources
             ]
         codes = np.zeros(len(snapshot), dtype=np.int32)
-        if snapshot.watermarks is None or of_daemon_set(pod):
+        if snapshot.watermarks is None or has_daemon_set_owner(pod):
             return Verdicts(codes[rows], statuses)
         reported = self.has_figures(snapshot)
         expired = (

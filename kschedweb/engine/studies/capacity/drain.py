@@ -18,7 +18,7 @@ from kschedweb.engine.controllers.nodelifecycle import cordon_node
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
@@ -165,7 +165,7 @@ def classify_pod(pod: Pod, options: Options) -> tuple[str, bool]:
     """
     if MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata."):
         return MIRRORED, True
-    if of_daemon_set(pod):
+    if has_daemon_set_owner(pod):
         return (DAEMON_SET, True) if options.ignore_daemonsets else (DAEMONS, False)
     if pod.terminating:
         return TERMINATING, True

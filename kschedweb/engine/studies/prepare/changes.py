@@ -24,7 +24,7 @@ from kschedweb.engine.simulation import (
     PodIsEvicted,
 )
 from kschedweb.engine.simulation.nodes import apply_changes
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
@@ -166,7 +166,7 @@ class Changes:
             pod = Pod.from_json(raw)
             if pod.node_name in names:
                 del self.cluster.bound[key]
-                if pod.controller is not None and not of_daemon_set(pod):
+                if pod.controller is not None and not has_daemon_set_owner(pod):
                     self.cluster.waiting[key] = recreate_pod(raw)
 
     def _drain_nodes(self, action: parts.DrainNodes, at: float) -> None:

@@ -15,7 +15,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import is_group
 from kschedweb.engine.simulation import PodArrives, SimulationEvent
 from kschedweb.engine.state.cluster_objects import ClusterObjects
-from kschedweb.engine.state.owners import of_daemon_set, stays_at_drain
+from kschedweb.engine.state.owners import has_daemon_set_owner, stays_at_drain
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
@@ -202,7 +202,7 @@ def create_arrival(raw: Json, at: float, life: float | None = None) -> PodArrive
     """
     pod = Pod.from_json(raw)
     names_node = bool(pod.node_name) and not is_stored(raw)
-    replaced = pod.controller is not None and not of_daemon_set(pod) and not names_node
+    replaced = pod.controller is not None and not has_daemon_set_owner(pod) and not names_node
     return PodArrives(at, pod if is_stored(raw) else raw, life, replaced)
 
 

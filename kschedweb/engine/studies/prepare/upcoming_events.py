@@ -20,7 +20,7 @@ from kschedweb.engine.simulation import (
     SimulationEvent,
 )
 from kschedweb.engine.simulation.nodes import apply_changes
-from kschedweb.engine.state.owners import of_daemon_set
+from kschedweb.engine.state.owners import has_daemon_set_owner
 from kschedweb.engine.studies.document.raw_pods import unbind_pod
 from kschedweb.engine.studies.prepare.cluster import create_arrival
 
@@ -85,7 +85,7 @@ class UpcomingEvents:
         if not node or node in self._nodes:
             return event
         pod = Pod.from_json(raw)
-        returns = pod.controller is not None and not of_daemon_set(pod)
+        returns = pod.controller is not None and not has_daemon_set_owner(pod)
         return create_arrival(unbind_pod(raw), event.time, event.duration) if returns else None
 
 

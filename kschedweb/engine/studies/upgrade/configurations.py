@@ -10,7 +10,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import json_schema, load
 from kschedweb.engine.values import dataclass
 
-NEW, REMOVED, OTHERWISE = "new", "gone", "otherwise"
+NEW, REMOVED, CHANGED = "new", "gone", "otherwise"
 # Keys that identify the items of a list.
 KEYS = ("name", "schedulerName")
 
@@ -20,7 +20,7 @@ class FieldChange:
     """A field that only one release has, or whose value or order differs."""
 
     path: str
-    # NEW, REMOVED or OTHERWISE.
+    # NEW, REMOVED or CHANGED.
     kind: str
     before: Any = None
     after: Any = None
@@ -46,7 +46,7 @@ def _compare_schemas(first: Release, second: Release) -> Iterator[FieldChange]:
         )
     for path, default in after.items():
         if path in before and before[path] != default:
-            yield FieldChange(path, OTHERWISE, before[path], default)
+            yield FieldChange(path, CHANGED, before[path], default)
 
 
 def _index_fields(schema: Json) -> dict[str, object]:
@@ -73,13 +73,13 @@ def _compare_leaves(first: Any, second: Any, path: str) -> Iterator[FieldChange]
     before, after = _index_items(first), _index_items(second)
     if before is None or after is None:
         if first != second:
-            yield FieldChange(path, OTHERWISE, first, second)
+            yield FieldChange(path, CHANGED, first, second)
         return
     for key in [*after, *(key for key in before if key not in after)]:
         yield from _compare_leaves(before.get(key), after.get(key), f"{path}[{key}]")
     shared_keys = [[key for key in items if key in before and key in after] for items in (before, after)]
     if shared_keys[0] != shared_keys[1]:
-        yield FieldChange(f"{path} (order)", OTHERWISE, *map(", ".join, shared_keys))
+        yield FieldChange(f"{path} (order)", CHANGED, *map(", ".join, shared_keys))
 
 
 def _index_items(value: Any) -> dict[str, Json] | None:
