@@ -48,6 +48,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.live.approvals.webhooks.api")),
     path("", include("kschedweb.watermarks.usage.api")),
     path("", include("kschedweb.dashboard.map_api")),
+    path("", include("kschedweb.dashboard.mcp_api")),
     path("", include("kschedweb.decisions.load_aware.api")),
     path("", include("kschedweb.advice.autoscaling.api")),
     path("", include("kschedweb.sandbox.api")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from kschedweb import __version__
 from kschedweb.cli.commands.tools import TOOLS
@@ -49,16 +49,20 @@ def serve_messages(session: CliSession, requests: TextIO, responses: TextIO) -> 
 
 
 def _handle_message(session: CliSession, line: str) -> Json | None:
-    """Return the answer to a message, None to a notification."""
-    number = None
+    """Return the answer to a line, None to a notification."""
     try:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            raise _RequestError(PARSE, "is not JSON") from None
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return _build_error(None, PARSE, "is not JSON")
+    return answer_message(session, message)
+
+
+def answer_message(session: CliSession, message: Any) -> Json | None:
+    """Return the answer to a message of JSON-RPC, None to a notification or a response."""
+    number = message.get("id") if isinstance(message, dict) else None
+    try:
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             raise _RequestError(INVALID, "is no request")
-        number = message.get("id")
         if number is None:
             return None
         params = message.get("params") or {}
@@ -66,7 +70,11 @@ def _handle_message(session: CliSession, line: str) -> Json | None:
             raise _RequestError(PARAMETERS, "params: must be an object")
         return {"jsonrpc": "2.0", "id": number, "result": _dispatch_method(session, message["method"], params)}
     except _RequestError as error:
-        return {"jsonrpc": "2.0", "id": number, "error": {"code": error.code, "message": str(error)}}
+        return _build_error(number, error.code, str(error))
+
+
+def _build_error(number: object, code: int, text: str) -> Json:
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}}
 
 
 def _dispatch_method(session: CliSession, method: str, params: Json) -> Json:

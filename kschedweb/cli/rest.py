@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
@@ -53,28 +54,8 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-class Server:
-    """The site, with the rights of one token."""
-
-    def __init__(self, settings: CliSettings) -> None:
-        parts = urlsplit(settings.server)
-        if not settings.server:
-            raise CommandError(UNSET)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise CommandError("KSCHEDWEB_URL: must be an address such as https://kschedweb.example.com")
-        if parts.scheme == "http" and parts.hostname not in LOCAL and not parts.hostname.endswith(INSIDE):
-            raise CommandError("KSCHEDWEB_URL: must begin with https://, as the token is sent there", Exit.REFUSED)
-        if not settings.token:
-            raise CommandError("no token: set KSCHEDWEB_TOKEN, or token_file in the configuration file", Exit.REFUSED)
-        if not settings.token.isascii() or not settings.token.isprintable():
-            raise CommandError("KSCHEDWEB_TOKEN: is no token", Exit.REFUSED)
-        self.address = f"{settings.server.rstrip('/')}/api/v1/"
-        self._token = settings.token
-        try:
-            trusted = ssl.create_default_context(cafile=settings.ca_file or None)
-        except OSError as error:
-            raise CommandError(f"KSCHEDWEB_CA_FILE: {settings.ca_file}: {error.strerror or error}") from None
-        self._opener = build_opener(_NoRedirects, HTTPSHandler(context=trusted))
+class RestCalls(ABC):
+    """The calls of REST; subclasses carry them to the site."""
 
     def get(self, *path: str, **query: object) -> ApiResponse:
         """Get ``path``, whose parts are escaped here."""
@@ -99,6 +80,34 @@ class Server:
                 return
             cursor = _parse_cursor(following)
 
+    @abstractmethod
+    def _send_request(self, method: str, path: str, body: bytes | None = None) -> ApiResponse:
+        """Return the answer to a call of ``path`` below /api/v1/. Raise CommandError for a problem."""
+
+
+class Server(RestCalls):
+    """The site, with the rights of one token."""
+
+    def __init__(self, settings: CliSettings) -> None:
+        parts = urlsplit(settings.server)
+        if not settings.server:
+            raise CommandError(UNSET)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise CommandError("KSCHEDWEB_URL: must be an address such as https://kschedweb.example.com")
+        if parts.scheme == "http" and parts.hostname not in LOCAL and not parts.hostname.endswith(INSIDE):
+            raise CommandError("KSCHEDWEB_URL: must begin with https://, as the token is sent there", Exit.REFUSED)
+        if not settings.token:
+            raise CommandError("no token: set KSCHEDWEB_TOKEN, or token_file in the configuration file", Exit.REFUSED)
+        if not settings.token.isascii() or not settings.token.isprintable():
+            raise CommandError("KSCHEDWEB_TOKEN: is no token", Exit.REFUSED)
+        self.address = f"{settings.server.rstrip('/')}/api/v1/"
+        self._token = settings.token
+        try:
+            trusted = ssl.create_default_context(cafile=settings.ca_file or None)
+        except OSError as error:
+            raise CommandError(f"KSCHEDWEB_CA_FILE: {settings.ca_file}: {error.strerror or error}") from None
+        self._opener = build_opener(_NoRedirects, HTTPSHandler(context=trusted))
+
     def _send_request(self, method: str, path: str, body: bytes | None = None) -> ApiResponse:
         headers = {
             "Authorization": f"Bearer {self._token}",
@@ -112,9 +121,7 @@ class Server:
                 return ApiResponse(answer.status, _read_body(answer).decode("utf-8", "replace"))
         except HTTPError as error:
             with error:
-                raise _problem_to_error(
-                    error.code, error.headers.get("Location", ""), error.read(1024 * 1024)
-                ) from None
+                raise problem_to_error(error.code, error.headers.get("Location", ""), error.read(1024 * 1024)) from None
         except (URLError, HTTPException, TimeoutError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CommandError(f"{self.address}: cannot be reached: {reason}", Exit.UNREACHABLE) from None
@@ -139,7 +146,7 @@ def _parse_cursor(following: str) -> str:
     return parse_qs(urlsplit(following).query).get("cursor", [""])[0]
 
 
-def _problem_to_error(status: int, elsewhere: str, body: bytes) -> CommandError:
+def problem_to_error(status: int, elsewhere: str, body: bytes) -> CommandError:
     """Return a problem document (RFC 9457) as an error of one line."""
     kind = Exit.WRONG
     if status in (401, 403):

@@ -19,7 +19,7 @@ from kschedweb.cli.settings import CliSettings, load_settings
 from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
-    from kschedweb.cli.rest import Server
+    from kschedweb.cli.rest import RestCalls
 
 # Seconds between two looks at a job.
 PAUSE = 1.0
@@ -38,13 +38,15 @@ class CliSession:
     environment: Mapping[str, str]
     # True if kubectl started it, whose context then counts.
     plugin: bool = False
+    # Seconds to wait for a job of the server, where no option says it.
+    patience: float = PATIENCE
 
     @cached_property
     def settings(self) -> CliSettings:
         return load_settings(self.environment)
 
     @cached_property
-    def server(self) -> Server:
+    def server(self) -> RestCalls:
         from kschedweb.cli.rest import Server
 
         return Server(self.settings)

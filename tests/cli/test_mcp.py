@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
+from kschedweb.cli.commands.tools import TOOLS
 from tests.cli.conftest import clean_variables
 from tests.support.site import Site
 
@@ -41,15 +42,7 @@ def read_answer(answer: Any) -> Any:
 
 def test_the_tools_only_read(run_session: Callable[..., Any]) -> None:
     tools = run_session(lambda session: session.list_tools()).tools
-    assert {tool.name for tool in tools} == {
-        "list_clusters",
-        "list_pending",
-        "explain_pod",
-        "explain_workload",
-        "compare_policies",
-        "capacity",
-        "list_approvals",
-    }
+    assert {tool.name for tool in tools} == set(TOOLS)
     assert all(tool.annotations.read_only_hint for tool in tools)
 
 

@@ -3,57 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.cli.commands import explain, queue
+from kschedweb.cli.commands.advice_tools import ADVICE_TOOLS
+from kschedweb.cli.commands.tool import CLUSTER, NODES, POD, POLICY, ROWS, Tool, split_key
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.session import MOST_CLUSTERS, PATIENCE, CliSession, parse_policy_reference, wait_for_result
+from kschedweb.cli.session import MOST_CLUSTERS, CliSession, parse_policy_reference, wait_for_result
 from kschedweb.engine.json_types import Json
-
-# Rows of a list.
-ROWS = 100
-# Feasible nodes of a decision: the best ones.
-NODES = 20
-CLUSTER = {"type": "string", "description": "Its name, from list_clusters."}
-POLICY = {"type": "string", "description": "A saved policy as name or name@revision; default without it."}
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A tool of the Model Context Protocol."""
-
-    description: str
-    # JSON Schemas by name.
-    properties: dict[str, Json]
-    call: Callable[[CliSession, Json], Any]
-    # Names of properties that must be given.
-    required: tuple[str, ...] = ()
-
-    @property
-    def input_schema(self) -> Json:
-        return {
-            "type": "object",
-            "properties": self.properties,
-            "required": list(self.required),
-            "additionalProperties": False,
-        }
-
-    def validate_arguments(self, arguments: Any) -> Json:
-        """Check and return the arguments of a call. Raise CommandError."""
-        if not isinstance(arguments, dict):
-            raise CommandError("arguments: must be an object")
-        if missing := [name for name in self.required if name not in arguments]:
-            raise CommandError(f"{missing[0]}: is missing")
-        kinds: dict[str, tuple[type, str]] = {"string": (str, "text"), "object": (dict, "an object")}
-        for name, value in arguments.items():
-            if name not in self.properties:
-                raise CommandError(f"{name}: is unknown; known are {', '.join(self.properties)}")
-            kind, word = kinds[self.properties[name]["type"]]
-            if not isinstance(value, kind):
-                raise CommandError(f"{name}: must be {word}")
-        return arguments
 
 
 def _list_clusters(session: CliSession, _: Json) -> Any:
@@ -81,9 +38,7 @@ def _explain_pod(session: CliSession, arguments: Json) -> Any:
 
 
 def _explain_workload(session: CliSession, arguments: Json) -> Any:
-    namespace, slash, name = arguments["workload"].partition("/")
-    if not slash or not name:
-        raise CommandError("workload: must be namespace/name")
+    namespace, name = split_key(arguments["workload"], "workload")
     answer = queue.fetch_explanation(session, arguments["cluster"], namespace, name)
     # The sentences tell what these list.
     return {key: value for key, value in answer.items() if key not in ("limits", "holders", "requests")}
@@ -124,7 +79,7 @@ def _ask_capacity(session: CliSession, arguments: Json) -> Any:
         capacity_answer = session.server.get("capacity", "answers", number).body
         return capacity_answer if capacity_answer["state"] in explain.ENDED else None
 
-    capacity_answer = wait_for_result(poll, PATIENCE)
+    capacity_answer = wait_for_result(poll, session.patience)
     if not capacity_answer.get("fit"):
         raise CommandError(f"the job {capacity_answer['state']}: {capacity_answer['error']}", Exit.UNREACHABLE)
     return capacity_answer["fit"]
@@ -146,10 +101,8 @@ def _summarize_approval(request: Json) -> Json:
 
 
 def _fetch_decision(session: CliSession, arguments: Json, policy: str) -> Json:
-    namespace, slash, name = arguments["pod"].partition("/")
-    if not slash or not name:
-        raise CommandError("pod: must be namespace/name")
-    options = argparse.Namespace(policy=policy, release="", feature_gates="", wait=PATIENCE)
+    namespace, name = split_key(arguments["pod"], "pod")
+    options = argparse.Namespace(policy=policy, release="", feature_gates="", wait=session.patience)
     return explain.fetch_decision(session, arguments["cluster"], namespace, name, options)
 
 
@@ -165,7 +118,7 @@ def _summarize_decision(answer: Json) -> Json:
     best = sorted(total, key=lambda node: -total[node])[:NODES]
     keys = (
         "pod", "status", "scheduler", "approval", "policy", "revision", "release", "bound_to", "chosen", "message",
-        "post_filter", "asks", "warnings",
+        "post_filter", "asks", "warnings", "fixes", "device_chains",
     )  # fmt: skip
     verdicts = [{**verdict, "nodes": verdict["nodes"][:NODES]} for verdict in answer.get("verdicts") or []]
     return {
@@ -183,8 +136,7 @@ def _weigh_scores(answer: Json) -> Json:
     return {plugin: score["weight"] * score["normalized"][chosen] for plugin, score in scores.items()} if chosen else {}
 
 
-POD = {"type": "string", "description": "namespace/name"}
-TOOLS: dict[str, Tool] = {
+TOOLS: dict[str, Tool] = ADVICE_TOOLS | {
     "list_clusters": Tool("The clusters that the person may see, with numbers of nodes and pods.", {}, _list_clusters),
     "list_pending": Tool(
         f"The pending pods of a cluster with the scheduler's messages and the approvals they wait for, at most {ROWS}.",

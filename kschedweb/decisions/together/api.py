@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.accounts.typing import ApiRequest
+from kschedweb.decisions.fix_serializers import DeviceChainSerializer, FixSerializer
 from kschedweb.decisions.rest_requests import (
     PARAMETERS,
     ApprovalWaitSerializer,
@@ -59,6 +60,10 @@ class PodVerdictGroupSerializer(serializers.Serializer[Any]):
     )
     reasons = serializers.ListField(child=serializers.CharField())
     pods = PodVerdictSerializer(many=True)
+    fixes = FixSerializer(
+        source="fixes.fixes", many=True, help_text="What would let the first of these pods run, the smallest first."
+    )
+    device_chains = DeviceChainSerializer(source="fixes.device_chains", many=True)
 
 
 class TogetherSerializer(DecisionSubjectSerializer):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from kschedweb.clusters.redaction import pod_missing
 from kschedweb.clusters.selectors import pending_keys, pod_ref, pod_rows
 from kschedweb.decisions import services
-from kschedweb.decisions.responsibility import PodStatus
+from kschedweb.decisions.fixes import NO_FIXES, find_pod_fixes, present_fixes
+from kschedweb.decisions.redaction import redact_decision
+from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -44,6 +48,13 @@ class PodVerdictGroup:
     # Why the pods are stuck.
     reasons: tuple[str, ...]
     pods: tuple[PodVerdict, ...]
+    # What would let the first pod run, as REST shows it.
+    fixes: Json = field(default_factory=lambda: NO_FIXES)
+
+    @property
+    def shown_fixes(self) -> object:
+        """The fixes in the language of the reader."""
+        return present_fixes(self.fixes)["fixes"]
 
 
 # The order of groups on the page: what needs attention comes first.
@@ -63,14 +74,33 @@ def explain_together(
     pod_keys = list(dict.fromkeys(keys)) or pending_keys(snapshot, MAX_PODS)
     if len(pod_keys) > MAX_PODS:
         raise ApplicationError.at("pod", f"At most {MAX_PODS} pods are explained together; these are {len(pod_keys)}.")
-    rows = _find_rows(snapshot, pod_keys)
+    rows, deadline = _find_rows(snapshot, pod_keys), monotonic() + seconds
     outcomes = services.summarize_pods(snapshot, revision, [pod_ref(rows[key]) for key in pod_keys], seconds=seconds)
     verdicts_by_kind: dict[tuple[str, tuple[str, ...]], list[PodVerdict]] = {}
     for key in pod_keys:
         verdict = PodVerdict(rows[key], outcomes.get(key))
         verdicts_by_kind.setdefault(_group_key(verdict), []).append(verdict)
-    groups = [PodVerdictGroup(kind, reasons, tuple(pods)) for (kind, reasons), pods in verdicts_by_kind.items()]
+    groups = [
+        PodVerdictGroup(kind, reasons, tuple(pods), _find_group_fixes(snapshot, revision, kind, pods[0], deadline))
+        for (kind, reasons), pods in verdicts_by_kind.items()
+    ]
     return sorted(groups, key=lambda group: (ORDER.index(group.kind), -len(group.pods)))
+
+
+def _find_group_fixes(snapshot: Snapshot, revision: Revision, kind: str, verdict: PodVerdict, deadline: float) -> Json:
+    """Return what would let a pending pod run that its policy decided about; nothing after ``deadline``."""
+    outcome = verdict.outcome
+    if kind != "stuck" or outcome is None or monotonic() > deadline:
+        return NO_FIXES
+    scheduler, _ = find_responsible_scheduler(snapshot, revision, verdict.key)
+    if scheduler.revision is None or not services.at_hand(snapshot, scheduler.revision):
+        return NO_FIXES
+    try:
+        case = services.decide_pod(snapshot, verdict.key, scheduler.revision)
+    except ApplicationError:
+        # The cycle of such a pod fails, which its reason says.
+        return NO_FIXES
+    return redact_decision(snapshot.cluster_id, find_pod_fixes(snapshot, scheduler.revision, case))
 
 
 def _group_key(verdict: PodVerdict) -> tuple[str, tuple[str, ...]]:

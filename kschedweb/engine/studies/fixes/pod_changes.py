@@ -254,24 +254,25 @@ class PodChanges:
 
     def remove_gates(self) -> tuple[Change, ...]:
         """Return the changes that remove all scheduling gates, the last one first."""
-        path = ("spec", "schedulingGates")
-        gates = self.pod.gates
-        kind, namespace, name = self.key
-        changes = []
-        for position in reversed(range(len(gates))):
-            remaining = [{"name": gate} for gate in gates[:position]]
-            command = patch_command((kind, namespace, name), (*path, position), None)
-            change = self._make(
-                ChangeKind.REMOVE_GATE,
-                path,
-                remaining,
-                {"gate": gates[position]},
-                1.0,
-                values=(gates[position], None),
-                command=command,
-            )
-            changes.append(change)
-        return tuple(changes)
+        return tuple(self._remove_gate(position) for position in reversed(range(len(self.pod.gates))))
+
+    def _remove_gate(self, position: int) -> Change:
+        path, gate = ("spec", "schedulingGates"), self.pod.gates[position]
+
+        def edit(raw: Json | None) -> Json:
+            gates = ((raw or {}).get("spec") or {}).get("schedulingGates") or []
+            return replace_at(raw, path, [item for item in gates if item.get("name") != gate])
+
+        return self._make(
+            ChangeKind.REMOVE_GATE,
+            path,
+            None,
+            {"gate": gate},
+            1.0,
+            values=(gate, None),
+            edit=edit,
+            command=patch_command(self.key, (*path, position), None),
+        )
 
     def raise_skew(self, key: str, skew: int) -> list[Change]:
         """Return the changes that allow a skew over the topology ``key``, the smaller first."""

@@ -192,7 +192,10 @@ def _order_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 def _without_repetitions(changes: Proposal) -> Proposal:
     """Return the changes, each once: two verdicts may ask for the same one."""
-    return tuple({(change.kind, change.subject, change.path, str(change.after)): change for change in changes}.values())
+    distinct = {
+        (change.kind, change.subject, change.path, str(change.before), str(change.after)): change for change in changes
+    }
+    return tuple(distinct.values())
 
 
 def _cost(proposal: tuple[Change, ...]) -> float:

@@ -98,6 +98,16 @@ def test_smallest_change_first(raw: dict[str, Any], objects: list[dict[str, Any]
     assert [fix.sentence for fix in fixes_for(raw, *objects)][: len(sentences)] == sentences
 
 
+def test_all_gates_are_named_that_have_to_go() -> None:
+    gates = [{"name": name} for name in ("a.example/hold", "b.example/hold")]
+    (fix,) = fixes_for(pod("p", schedulingGates=gates), node("a"))
+    assert [change.words["gate"] for change in fix.changes] == ["b.example/hold", "a.example/hold"]
+    assert [change.command.partition("/spec")[2][:18] for change in fix.changes] == [
+        "/schedulingGates/1",
+        "/schedulingGates/0",
+    ]
+
+
 def test_no_change_is_offered_that_does_not_matter() -> None:
     objects = [node("a", taints=[TAINT], labels={"disk": "ssd"}), node("b")]
     for fix in fixes_for(pod("p", nodeSelector={"disk": "ssd"}), *objects):
