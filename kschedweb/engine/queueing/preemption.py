@@ -91,11 +91,17 @@ class PreemptionContext:
 
     def candidate_rank(self, candidate: WorkloadInfo) -> tuple[bool, bool, int, float, str]:
         """Return what candidates are ordered by (`CandidatesOrdering`)."""
-        workload = candidate.workload
+        ranks, key = self.snapshot.candidate_ranks, candidate.key
+        if key not in ranks:
+            ranks[key] = self._rank_anywhere(candidate.workload)
+        is_running, priority, newness, uid = ranks[key]
+        return is_running, candidate.cluster_queue == self.queue.name, priority, newness, uid
+
+    def _rank_anywhere(self, workload: Workload) -> tuple[bool, int, float, str]:
+        """Return the part of the rank that is the same for every preemptor."""
         reserved = workload.find_condition(kinds.QUOTA_RESERVED)
         since = reserved.since if reserved is not None and reserved.is_true else self.now
-        is_own = candidate.cluster_queue == self.queue.name
-        return not workload.is_evicted, is_own, workload.effective_priority(self.gates), -since, workload.uid
+        return not workload.is_evicted, workload.effective_priority(self.gates), -since, workload.uid
 
     def note(self, candidate: WorkloadInfo, verdict: CandidateVerdict) -> None:
         if self.journal is not None:

@@ -97,6 +97,8 @@ class QueueingSnapshot:
         self.gates: FeatureGates = cache.gates
         self.flavors: dict[str, ResourceFlavor] = dict(cache.flavors)
         self.forest: QuotaForest[ClusterQueueSnapshot] = QuotaForest()
+        # What candidates for preemption are ordered by, whoever preempts; by workload.
+        self.candidate_ranks: dict[str, tuple[bool, int, float, str]] = {}
         self.inactive = frozenset(name for name, queue in cache.queues.items() if not _is_usable(cache, queue))
         self._copy_cohorts(cache)
         topologies = _create_topologies(cache)
