@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.redaction import others_on
@@ -42,7 +43,7 @@ _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
 _rows: LRU[list[dict[str, object]]] = LRU(4)
 COLUMNS = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "cpu_share", "memory_share", "pods_bound",
-    "pods_allocatable", "extended",
+    "pods_allocatable", "extended", "cpu_requested", "cpu_allocatable", "memory_requested", "memory_allocatable",
 )  # fmt: skip
 
 
@@ -174,6 +175,54 @@ def map_snapshot(
     names = [node["name"] for node in nodes]
     layers = [*own(names), *list_layers(nodes, use)]
     return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice)
+
+
+class PodMove(NamedTuple):
+    """A pod that leaves a node; "" for no node."""
+
+    # "namespace/name".
+    pod: str
+    source: str
+    target: str
+
+
+def map_moves(
+    snapshot: Snapshot, moves: Iterable[PodMove], choice: MapChoice, *, cordoned: Container[str] = frozenset()
+) -> NodeMap | None:
+    """Return the map of ``snapshot`` before and after ``moves``, after which the nodes ``cordoned`` take no pods.
+
+    None for no nodes, or too many.
+    """
+    nodes = list_nodes(snapshot)
+    if not nodes:
+        return None
+    after = {node["name"]: dict(node) for node in nodes}
+    for name, node in after.items():
+        node["unschedulable"] |= name in cordoned
+    moves = list(moves)
+    requests = _read_requests(snapshot, {move.pod for move in moves})
+    for pod, *ends in moves:
+        for name, sign in zip(ends, (-1, 1), strict=True):
+            if name in after:
+                _add_pod(after[name], requests.get(pod, (0, 0)), sign)
+    sides = {gettext("Before"): list_layers(nodes), gettext("After"): list_layers(list(after.values()))}
+    names = [node["name"] for node in nodes]
+    return make_inline_map(names, name_groups(snapshot, nodes), sides, address_nodes(snapshot), choice)
+
+
+def _read_requests(snapshot: Snapshot, pods: set[str]) -> dict[str, tuple[int, int]]:
+    """Return the CPU and memory that each of ``pods`` requests."""
+    rows = PodRow.objects.filter(snapshot=snapshot, namespace__in={pod.partition("/")[0] for pod in pods})
+    listed = rows.order_by().values_list("namespace", "name", "cpu_request", "memory_request")
+    return {key: (cpu, memory) for space, name, cpu, memory in listed if (key := f"{space}/{name}") in pods}
+
+
+def _add_pod(node: dict[str, Any], requests: tuple[int, int], sign: int) -> None:
+    node["pods_bound"] += sign
+    for resource, amount in zip(("cpu", "memory"), requests, strict=True):
+        node[f"{resource}_requested"] += sign * amount
+        if node[f"{resource}_allocatable"]:
+            node[f"{resource}_share"] = 1000 * node[f"{resource}_requested"] // node[f"{resource}_allocatable"]
 
 
 def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:

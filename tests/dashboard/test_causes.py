@@ -68,7 +68,7 @@ def test_every_action_leads_to_a_page(client_as: Callable[[str], Client], demo: 
 def test_the_overview_opens_with_the_map_and_the_causes(client_as: Callable[[str], Client], demo: Snapshot) -> None:
     viewer = client_as("viewer")
     page = viewer.get("/?cluster=demo")
-    blocks = elements(page, ".causes .block")
+    blocks = elements(page, ".causes .pod-block")
     assert len(blocks) == page.context["explained_count"] == page.context["counts"]["waiting"]
     for block in (blocks[0], blocks[-1]):
         assert viewer.get(block["href"]).status_code == 200

@@ -25,9 +25,11 @@ from kschedweb.jobs.inquiries import find_unanswered
 from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.watermarks.node_maps import PodMove, map_moves, map_snapshot
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import export_table
 from kschedweb.web.messages import translate_words
+from kschedweb.web.nodemap.nodemap import MapChoice, NodeMap
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -84,7 +86,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
         form.add_error(None, error.detail)
         context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
         return render(request, PAGE, context, status=error.status)
-    return _render_answer(request, answer, snapshot.cluster.name, {**context, "later": answer is None})
+    return _render_answer(request, answer, snapshot, {**context, "later": answer is None})
 
 
 @require_POST
@@ -140,11 +142,11 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "descheduler": request_fields["label"],
         "policy": question.policy,
     }
-    name = question.snapshot.cluster.name if question.snapshot else ""
-    context["scope_query"] = urlencode({"cluster": name} if name else {})
+    snapshot = question.snapshot
+    context["scope_query"] = urlencode({"cluster": snapshot.cluster.name} if snapshot else {})
     answer = question.read_answer()
     if answer is not None:
-        return _render_answer(request, answer, name or "cluster", context)
+        return _render_answer(request, answer, snapshot, context)
     return render_waiting(
         request,
         question,
@@ -156,12 +158,13 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
 
 
 def _render_answer(
-    request: PageRequest, answer: Json | None, name: str, context: dict[str, object]
+    request: PageRequest, answer: Json | None, snapshot: Snapshot | None, context: dict[str, object]
 ) -> HttpResponseBase:
     """Render the page with its answer, or the answer as a file (?format=); only the form if there is no answer."""
+    context["map"] = _map_landings(request, snapshot, answer) if snapshot else None
     if answer is None:
         return render(request, PAGE, context)
-    file = request.GET.get("format", "")
+    file, name = request.GET.get("format", ""), snapshot.cluster.name if snapshot else "cluster"
     if file == "csv":
         return export_table(file, f"{name}-moves", tables.LANDINGS, answer["landings"])
     if file == "json":
@@ -195,3 +198,12 @@ def _render_answer(
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
+
+
+def _map_landings(request: PageRequest, snapshot: Snapshot, answer: Json | None) -> NodeMap | None:
+    """Return the nodes before and after the cycle; without an answer as they are."""
+    choice = MapChoice.from_address(request.GET)
+    if answer is None:
+        return map_snapshot(snapshot, choice)
+    moves = [PodMove(landing["pod"], landing["node"], landing["target"]) for landing in answer["landings"]]
+    return map_moves(snapshot, moves, choice)

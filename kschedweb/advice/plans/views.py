@@ -22,9 +22,11 @@ from kschedweb.jobs.inquiries import find_unanswered
 from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
+from kschedweb.watermarks.node_maps import PodMove, map_moves, map_snapshot
 from kschedweb.web import messages
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import export_table
+from kschedweb.web.nodemap.nodemap import MapChoice, NodeMap
 from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
     preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **preserved})}
     context["policy"] = messages.translate_words(f"{revision.policy.name}, revision {revision.number}")
+    context["map"] = map_snapshot(snapshot, MapChoice.from_address(request.GET))
     if request.method != "POST":
         initial = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
         return render(request, PAGE, {**context, "form": PlanForm(initial=initial)})
@@ -86,6 +89,7 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "answer": answer,
         "sentence": words.render_sentence(answer),
         "bound": words.describe_bound(answer),
+        "map": _map_plan(request, question, answer),
         "gains": words.list_gains(answer),
         "objective": objectives.describe_objective(question.asked),
         "moves_table": tables.MOVES,
@@ -98,6 +102,15 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
+
+
+def _map_plan(request: PageRequest, question: Question, answer: Json) -> NodeMap | None:
+    """Return the nodes before and after the plan."""
+    if question.snapshot is None:
+        return None
+    moves = [PodMove(move["pod"], move["from"], move["to"]) for wave in answer["waves"] for move in wave]
+    cordoned = frozenset(answer["cordons"]) - frozenset(answer["uncordons"])
+    return map_moves(question.snapshot, moves, MapChoice.from_address(request.GET), cordoned=cordoned)
 
 
 @require_POST
