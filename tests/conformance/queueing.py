@@ -59,8 +59,8 @@ def draw_scenarios(kind: str, seed: int, count: int) -> list[Json]:
     names = [f"{kind}-{seed}-{number}" for number in range(count)]
     if kind == FORESTS:
         return [QueueForest(Random(name)).scenario(name) for name in names]
-    known = [line["scenario"] for line in recorded()]
-    return [mix_scenarios(Random(name), known, name) for name in names]
+    scenarios = [line["scenario"] for line in recorded()]
+    return [mix_scenarios(Random(name), scenarios, name) for name in names]
 
 
 def fetch_answers(program: Path, scenarios: list[Json], runs: int = RUNS) -> list[Json]:

@@ -16,13 +16,13 @@ PODS = tiers.count(40, 400)
 def test_the_real_scheduler_places_the_pod_too(reference: Reference) -> None:
     print(f"HUNT_SEED={SEED}")
     release = reference.release.name
-    asked = [
+    fixed = [
         (make_fix(scenario, pod, fixes[0]), fixes[0])
         for scenario, pod, fixes in draw_fixed_pods(SEED + 1, PODS, release)
     ]
     scenarios = [
-        {key: value for key, value in scenario.items() if key not in ("release", "mode")} for scenario, _ in asked
+        {key: value for key, value in scenario.items() if key not in ("release", "mode")} for scenario, _ in fixed
     ]
     answers = reference.answers("schedule", scenarios)
-    for (scenario, fix), answer in zip(asked, answers, strict=True):
+    for (scenario, fix), answer in zip(fixed, answers, strict=True):
         assert answer["placements"][0].get("node"), f"{scenario['name']}: {fix.sentence}: {answer}"

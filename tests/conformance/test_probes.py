@@ -19,7 +19,7 @@ RECORDED = Path(__file__).parent / "recorded" / "releases" / "probes-1.38.jsonl.
 PROBES: list[Json] = [json.loads(line) for line in lzma.decompress(RECORDED.read_bytes()).decode().splitlines()]
 # Groups of groups are not simulated yet.
 PENDING = ("composite-",)
-ASKED = [
+PROBE_PARAMS = [
     pytest.param(probe, release.name, id=f"{probe['name']}-{release.name}")
     for probe in PROBES
     for release in RELEASES.values()
@@ -27,7 +27,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("probe", "release"), ASKED)
+@pytest.mark.parametrize(("probe", "release"), PROBE_PARAMS)
 def test_a_probe_is_answered_as_the_release_did(probe: Json, release: str) -> None:
     expected = probe["expected"][RELEASES[release].version]
     gates = read_gates(probe.get("gates", ""))

@@ -15,12 +15,12 @@ from kschedweb.decisions.redaction import redact_fixes
 from tests.engine.builders import node, pod
 from tests.support.html import elements
 
-PAGE, REST = "/decision/demo/{}/", "/api/v1/clusters/demo/pods/{}/decision/"
+PAGE_PATH, REST_PATH = "/decision/demo/{}/", "/api/v1/clusters/demo/pods/{}/decision/"
 GPU = "nvidia.com/gpu"
 
 
 def test_rest_names_the_object_the_field_and_the_node(demo: Snapshot, api_as: Callable[[str], APIClient]) -> None:
-    answer = api_as("viewer").get(REST.format("analytics/cube-builder")).json()
+    answer = api_as("viewer").get(REST_PATH.format("analytics/cube-builder")).json()
     (fix,) = answer["fixes"]
     assert fix["sentence"] == "Lower the CPU request of container main from 60 to 39.75: then it fits gpu-a-2."
     assert (fix["node"], fix["changes"][0]["kind"], fix["changes"][0]["after"]) == (
@@ -33,12 +33,12 @@ def test_rest_names_the_object_the_field_and_the_node(demo: Snapshot, api_as: Ca
 
 def test_a_pod_that_fits_or_runs_has_none(demo: Snapshot, api_as: Callable[[str], APIClient]) -> None:
     for key in ("shop/web-preview", "ml/notebook"):
-        assert api_as("viewer").get(REST.format(key)).json()["fixes"] == []
+        assert api_as("viewer").get(REST_PATH.format(key)).json()["fixes"] == []
 
 
 def test_the_page_lists_them_in_the_readers_language(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
     client = client_as("viewer")
-    page = client.get(PAGE.format("batch/node-drill"))
+    page = client.get(PAGE_PATH.format("batch/node-drill"))
     assert elements(page, "[data-fix] p")[0].text.partition(":")[0] == "Uncordon node general-a-7"
     assert "kubectl uncordon general-a-7" in [item.text for item in elements(page, "[data-fix] code")]
     with override("ja"):
@@ -47,7 +47,7 @@ def test_the_page_lists_them_in_the_readers_language(demo: Snapshot, client_as: 
 
 
 def client_answer(client: Client) -> list[dict[str, object]]:
-    fixes: list[dict[str, object]] = client.get(REST.format("batch/node-drill")).json()["fixes"]
+    fixes: list[dict[str, object]] = client.get(REST_PATH.format("batch/node-drill")).json()["fixes"]
     return fixes
 
 
@@ -56,7 +56,7 @@ def test_a_device_that_nobody_offers_shows_its_chain(
 ) -> None:
     asks = pod("p", container={"resources": {"requests": {GPU: "1"}, "limits": {GPU: "1"}}})
     store_snapshot([node("a"), asks])
-    page = client_as("viewer").get(PAGE.format("default/p"))
+    page = client_as("viewer").get(PAGE_PATH.format("default/p"))
     rows = elements(page, "[data-chain] tbody th")
     assert [row.text for row in rows][:2] == ["Hardware", "Driver"]
 

@@ -32,7 +32,7 @@ ROWS = 3 * LINES
 PATIENCE = 60.0  # seconds until a test gives up
 
 
-class Door:
+class BlockingApplication:
     """What a page waits for, and the order in which pages came to it."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Door:
         assert self._open.wait(PATIENCE)
 
 
-door = Door()
+door = BlockingApplication()
 
 
 @heavy
@@ -119,7 +119,7 @@ class Site:
 def site(settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """Ask a web process in a thread of this one, whose pages are those above."""
     global door
-    door = Door()
+    door = BlockingApplication()
     settings.ROOT_URLCONF = __name__
     settings.MIDDLEWARE = ["kschedweb.web.problems.ProblemMiddleware"]
     monkeypatch.setattr(module, "PEOPLE", [lambda request: request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")])

@@ -34,9 +34,9 @@ def write_time(minute: int) -> str:
 # Changes of recorded scenarios
 
 
-def mix_scenarios(random: Random, known: Sequence[Json], name: str) -> Json:
+def mix_scenarios(random: Random, recorded: Sequence[Json], name: str) -> Json:
     """Return a recorded scenario with one to six changes."""
-    scenario: Json = copy.deepcopy(random.choice(known))
+    scenario: Json = copy.deepcopy(random.choice(recorded))
     scenario["name"] = name
     for _ in range(random.randint(1, 6)):
         random.choice(_CHANGES)(random, scenario)
@@ -174,10 +174,10 @@ def _drop_workload(random: Random, scenario: Json) -> None:
     workloads = list_kind(scenario, "Workload")
     if not workloads:
         return
-    gone = random.choice(workloads)
-    key = f"{gone['metadata']['namespace']}/{gone['metadata']['name']}"
+    dropped = random.choice(workloads)
+    key = f"{dropped['metadata']['namespace']}/{dropped['metadata']['name']}"
     if key not in str(scenario.get("events", "")):
-        scenario["objects"] = [item for item in scenario["objects"] if item is not gone]
+        scenario["objects"] = [item for item in scenario["objects"] if item is not dropped]
 
 
 def _add_event(random: Random, scenario: Json) -> None:

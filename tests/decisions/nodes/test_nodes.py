@@ -18,7 +18,7 @@ from tests.engine import builders
 from tests.support.html import elements, text
 
 NODE = "gpu-a-2"
-REST = "/api/v1/clusters/demo/nodes/{}/report/"
+API_PATH = "/api/v1/clusters/demo/nodes/{}/report/"
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 def test_the_page_and_rest_give_one_report(viewer_client: Client) -> None:
     page = viewer_client.get(f"/nodes/{NODE}/", {"cluster": "demo"})
     report = page.context["report"]
-    answer = viewer_client.get(REST.format(NODE)).json()
+    answer = viewer_client.get(API_PATH.format(NODE)).json()
     assert NodeReport.from_dict(answer) == report
     assert elements(page, "h1")[0].text.startswith(NODE)
     assert len(titles.report_title(report).split()) <= 12
@@ -44,10 +44,10 @@ def test_the_page_and_rest_give_one_report(viewer_client: Client) -> None:
 
 def test_pending_pods_stand_beside_the_words_of_the_filter(viewer_client: Client) -> None:
     page = viewer_client.get(f"/nodes/{NODE}/", {"cluster": "demo"})
-    shown = text(page)
+    content = text(page)
     assert page.context["report"].refused
     for group in page.context["report"].refused:
-        assert group.message in shown
+        assert group.message in content
 
 
 def test_each_pod_is_explained_when_it_is_opened_where_that_is_costly(
@@ -68,23 +68,25 @@ def test_a_job_reports_on_a_node_of_a_large_cluster(
 ) -> None:
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     snapshots.clear_caches()
-    asked = viewer_client.get(f"/nodes/{NODE}/", {"cluster": "demo"})
+    redirect = viewer_client.get(f"/nodes/{NODE}/", {"cluster": "demo"})
     question = Question.objects.get()
-    assert asked.headers["Location"] == f"/decisions/questions/{question.pk}/"
+    assert redirect.headers["Location"] == f"/decisions/questions/{question.pk}/"
     sentence, content, _ = services.report_answer(question, lambda *_: None)
     assert sentence.startswith(NODE)
     assert content["answer"]["node"] == NODE
-    assert viewer_client.get(REST.format(NODE)).status_code in (200, 202)
+    assert viewer_client.get(API_PATH.format(NODE)).status_code in (200, 202)
 
 
-@pytest.mark.parametrize("address", ["/nodes/none/?cluster=demo", "/nodes/a%00b/?cluster=demo", REST.format("none")])
+@pytest.mark.parametrize(
+    "address", ["/nodes/none/?cluster=demo", "/nodes/a%00b/?cluster=demo", API_PATH.format("none")]
+)
 def test_an_unknown_node_is_not_found(viewer_client: Client, address: str) -> None:
     assert viewer_client.get(address).status_code == 404
 
 
 def test_places_are_true_or_false(viewer_client: Client) -> None:
-    assert viewer_client.get(REST.format(NODE), {"places": "some"}).status_code == 400
-    pods = viewer_client.get(REST.format(NODE), {"places": "false"}).json()["pods"]
+    assert viewer_client.get(API_PATH.format(NODE), {"places": "some"}).status_code == 400
+    pods = viewer_client.get(API_PATH.format(NODE), {"places": "false"}).json()["pods"]
     assert {pod["place"] for pod in pods} == {None}
 
 

@@ -20,10 +20,10 @@ GATED = {**pod("gated", schedulingGates=[{"name": "g"}]), "status": {"nominatedN
 KEY = "default/gated"
 
 
-class Door:
+class ClosableGate:
     """Keeps pods out while it is shut, and waits for no event."""
 
-    name = "Door"
+    name = "ClosableGate"
 
     def __init__(self) -> None:
         self.open, self.asked = False, 0
@@ -36,15 +36,15 @@ class Door:
         return ()
 
 
-def with_door(release: Release, door: Door) -> SchedulingQueue:
-    spec = PluginSpec(Door.name, frozenset({"preEnqueue"}), "Keeps pods out.")
-    enabled = {"multiPoint": {"enabled": [{"name": Door.name}]}}
-    return queue(release=release.with_plugins(spec), more={Door.name: lambda args: door}, plugins=enabled)
+def with_door(release: Release, door: ClosableGate) -> SchedulingQueue:
+    spec = PluginSpec(ClosableGate.name, frozenset({"preEnqueue"}), "Keeps pods out.")
+    enabled = {"multiPoint": {"enabled": [{"name": ClosableGate.name}]}}
+    return queue(release=release.with_plugins(spec), more={ClosableGate.name: lambda args: door}, plugins=enabled)
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_time_opens_gates_since_1_37(name: str) -> None:
-    door = Door()
+    door = ClosableGate()
     release_queue = with_door(RELEASES[name], door)
     release_queue.add(make_pod("pod"), 0.0)
     for now in range(30, 631, 30):
@@ -62,7 +62,7 @@ def test_time_opens_gates_since_1_37(name: str) -> None:
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_what_gated_pods_wait_for_is_looked_at_before_tries_are_made_at_once(name: str) -> None:
-    door = Door()
+    door = ClosableGate()
     release_queue = with_door(RELEASES[name], door)
     release_queue.add(make_pod("pod"), 0.0)
     assert release_queue.list_leftover_pods(330.0) == []

@@ -32,14 +32,14 @@ def key_of(raw: Json) -> ObjectKey:
 def draw_fixed_pods(seed: int, count: int, release: str = "") -> Iterator[FixedPod]:
     """Yield ``count`` pods without a node that have a fix at least, from scenarios of several kinds in turn."""
     batch = 0
-    left = count
-    while left:
+    remaining = count
+    while remaining:
         for kind in KINDS:
             for scenario in draw_scenarios(kind, seed + batch, 12):
                 for fixed_pod in _fix_scenario({**scenario, "release": release, "mode": "each"}):
                     yield fixed_pod
-                    left -= 1
-                    if not left:
+                    remaining -= 1
+                    if not remaining:
                         return
         batch += 1
 
@@ -52,13 +52,13 @@ def _fix_scenario(raw: Json) -> Iterator[FixedPod]:
         return
     scheduler = scenario.create_scheduler(None)
     raw_pods = {key_of(pod): pod for pod in raw["pending"]}
-    found = 0
+    count = 0
     for pod in scenario.pending:
-        if scheduler.snapshot.objects.groups.group_of(pod) is not None or found == 3:
+        if scheduler.snapshot.objects.groups.group_of(pod) is not None or count == 3:
             continue
         fixes = find_fixes(scheduler, pod)
         if fixes:
-            found += 1
+            count += 1
             yield FixedPod(raw, raw_pods["Pod", pod.namespace, pod.name], fixes)
 
 
@@ -69,7 +69,7 @@ def make_fix(scenario: Json, pod: Json, fix: Fix) -> Json:
     own_key = key_of(pod)
     pending = changed.pop(own_key, pod)
     del objects[own_key]
-    others = [raw for raw in scenario["pending"] if key_of(raw) not in (own_key, *changed)]
-    nominated = [raw for raw in others if (raw.get("status") or {}).get("nominatedNodeName")]
+    other_pods = [raw for raw in scenario["pending"] if key_of(raw) not in (own_key, *changed)]
+    nominated = [raw for raw in other_pods if (raw.get("status") or {}).get("nominatedNodeName")]
     # Pods that wait count only where they are promised a node.
     return {**scenario, "objects": list({**objects, **changed}.values()), "pending": [pending, *nominated]}

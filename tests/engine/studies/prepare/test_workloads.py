@@ -117,7 +117,8 @@ def test_scaling_down_takes_pods_without_a_node_then_those_of_crowded_nodes_then
         change = {"scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": replicas}}
         scenario = prepared(*zoned("a", "b"), *pods, changes=[change], run={"place": "pending"})
         bound = [raw["metadata"]["name"] for raw in scenario.objects if raw["kind"] == "Pod"]
-        return sorted(bound + [event.pod.name for event in scenario.events if isinstance(event, PodArrives)])  # type: ignore[union-attr]
+        arrivals = [event.pod for event in scenario.events if isinstance(event, PodArrives)]
+        return sorted(bound + [pending.name for pending in arrivals if isinstance(pending, Pod)])
 
     assert [names_after_scaling(3), names_after_scaling(2), names_after_scaling(1)] == [
         ["a", "b", "c"],
