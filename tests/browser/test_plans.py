@@ -76,7 +76,7 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
         assert narrow.evaluate(OVERFLOW) <= 0, address
         axe(narrow)
     take_screenshot(narrow, "plan-form-narrow")
-    narrow.locator("#id_objective").select_option("skew")
+    narrow.get_by_label("More even use").check()
     narrow.get_by_label("Highest skew").fill("-3")
     narrow.get_by_role("button", name="Make the plan").click()
     expect(narrow.locator("#id_skew_at_most-error")).to_contain_text("Must be at least 0, is -3.0.")

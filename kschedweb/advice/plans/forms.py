@@ -30,48 +30,43 @@ class PlanForm(forms.Form):
     objective = forms.ChoiceField(
         label=_("Objective"),
         choices=[
-            (NODES, _("Free nodes")),
-            (MONEY, _("Save money")),
-            (SKEW, _("Even out real use")),
-            (FRAGMENTS, _("Defragment devices")),
+            (NODES, _("Fewer nodes")),
+            (MONEY, _("Less money")),
+            (SKEW, _("More even use")),
+            (FRAGMENTS, _("Whole devices free")),
         ],
         initial=NODES,
-        help_text=_("What the moves should reach. Fields of the other objectives are ignored."),
+        widget=forms.RadioSelect,
     )
     at_least = forms.IntegerField(
-        label=_("Nodes to free"), required=False, help_text=_("Leave empty for as many as possible. For “Free nodes”.")
+        label=_("Nodes to free"), required=False, help_text=_("Leave empty for as many as possible.")
     )
-    hours = forms.FloatField(
-        label=_("Hours to count the saving for"), required=False, initial=24, help_text=_("For “Save money”.")
-    )
+    hours = forms.FloatField(label=_("Hours to count the saving for"), required=False, initial=24)
     skew_at_most = forms.FloatField(
         label=_("Highest skew"),
         required=False,
         initial=20,
-        help_text=_("Points between the fullest and the emptiest node. For “Even out real use”."),
+        help_text=_("Points between the fullest and the emptiest node."),
     )
     resource = forms.ChoiceField(
         label=_("Resource"),
         required=False,
         choices=[("cpu", "CPU"), ("memory", _("memory"))],
-        help_text=_("For “Even out real use”."),
     )
     device = forms.CharField(
         label=_("Device"),
         required=False,
         max_length=317,
         initial="nvidia.com/gpu",
-        help_text=_("The resource that pods request. For “Defragment devices”."),
+        help_text=_("The resource that pods request."),
     )
     size = forms.IntegerField(
         label=_("Devices that a pod needs"),
         required=False,
         initial=4,
-        help_text=_("Free devices on nodes with fewer are fragments. For “Defragment devices”."),
+        help_text=_("Free devices on nodes with fewer are fragments."),
     )
-    fragments_at_most = forms.IntegerField(
-        label=_("Most fragments"), required=False, initial=0, help_text=_("For “Defragment devices”.")
-    )
+    fragments_at_most = forms.IntegerField(label=_("Most fragments"), required=False, initial=0)
     price = forms.FloatField(
         label=_("Smallest gain worth a move"),
         required=False,
@@ -79,6 +74,21 @@ class PlanForm(forms.Form):
         help_text=_("Moves that gain less are left out. In points, nodes, money or devices."),
     )
     most_moves = forms.IntegerField(label=_("Most moves"), required=False, help_text=_("Leave empty for any number."))
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields of each objective, of which the page shows the chosen one's."""
+        return [(kind, [self[name] for name in names.values()]) for kind, names in KEYS.items()]
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        """The fields of every objective."""
+        return [self[name] for name in LIMITS.values()]
+
+    @property
+    def has_limits(self) -> bool:
+        """True if a limit is set, or wrong."""
+        return any(field.errors or field.value() not in (None, "", 0, "0") for field in self.limits)
 
     @property
     def objective_document(self) -> Json:

@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 BLANK_ROWS = 2
 # Inputs of a row, each posted as "<row>-<cell>".
 CELLS = ("path", "low", "high", "step", "values")
-# Objectives that are ticked in a new form.
-BEGINNING = ("skew_cpu", "moved")
+# What should become better, by the measures that stand for it.
+GOALS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "nodes": (_("Fewer nodes"), ("nodes_empty",)),
+    "even": (_("More even"), ("skew_cpu",)),
+    "pending": (_("Nothing pending"), ("unscheduled",)),
+    "moves": (_("Fewer moves"), ("moved",)),
+}
+# The preset of dimensions: the weights of all plugins that score.
+WEIGHTS = "weights"
 
 
 class BaseForm(PolicyForm):
@@ -144,25 +151,36 @@ def _parse_value(text: str) -> Any:
     return {"true": True, "false": False}[text] if text in ("true", "false") else parse_number(text)
 
 
-def dimension_rows(offers: Sequence[FieldOffer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
-    """Return a row for each offer and some blank rows, filled with ``posted`` or else with the offers' ranges."""
+def dimension_rows(
+    offers: Sequence[FieldOffer], posted: Mapping[str, str] | None, weights: int = 0
+) -> list[DimensionRow]:
+    """Return a row for each offer and some blank rows, filled with ``posted`` or else with the offers' ranges.
+
+    The first ``weights`` offers are those that the preset of the weights stands for.
+    """
     listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
     listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
-    for row in listed:
+    for place, row in enumerate(listed):
         if posted is None:
-            offer = row.offer
-            row.cells = {} if offer is None else {
-                "path": offer.path, "low": offer.low, "high": offer.high, "step": offer.step, "values": offer.values
-            }  # fmt: skip
+            row.cells = _offered_cells(row.offer)
             continue
         # Cut at 300 characters, so that a huge post is not echoed into the page.
         row.cells = {cell: posted.get(f"{row.name}-{cell}", "").strip()[:300] for cell in CELLS}
         row.log = f"{row.name}-log" in posted
-        row.used = f"{row.name}-use" in posted
+        by_preset = place < weights and f"vary-{WEIGHTS}" in posted
+        row.used = f"{row.name}-use" in posted or by_preset
+        if by_preset and not any(row.cells.values()):
+            row.cells = _offered_cells(row.offer)
         # The path of an offered field is not an input; a posted one is ignored.
         if row.offer is not None:
             row.cells["path"] = row.offer.path
     return listed
+
+
+def _offered_cells(offer: FieldOffer | None) -> dict[str, str]:
+    if offer is None:
+        return {}
+    return {"path": offer.path, "low": offer.low, "high": offer.high, "step": offer.step, "values": offer.values}
 
 
 def show_problems(listed: Sequence[DimensionRow], errors: Sequence[FieldProblem]) -> list[FieldProblem]:
@@ -191,12 +209,22 @@ class ObjectiveChoice:
 
 
 def objective_choices(objectives: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[ObjectiveChoice]:
-    """Return the objectives to choose from, as posted or else as a new form has them."""
+    """Return the objectives to choose from, as posted; nothing is ticked in a new form."""
+    preset = {name for goal, (_, names) in GOALS.items() if posted and f"goal-{goal}" in posted for name in names}
     choices = []
     for objective in objectives:
-        if posted is None:
-            choices.append(ObjectiveChoice(objective, objective.name in BEGINNING, objective.direction))
-        else:
-            direction = posted.get(f"direction-{objective.name}", objective.direction)
-            choices.append(ObjectiveChoice(objective, f"objective-{objective.name}" in posted, direction))
+        fields = posted or {}
+        direction = fields.get(f"direction-{objective.name}") or objective.direction
+        chosen = f"objective-{objective.name}" in fields or objective.name in preset
+        choices.append(ObjectiveChoice(objective, chosen, direction))
     return choices
+
+
+def goal_choices(objectives: Sequence[MeasureSpec], posted: Mapping[str, str] | None) -> list[tuple[str, str, bool]]:
+    """Return the goals that a form offers: name, label, and whether it is ticked."""
+    names = {objective.name for objective in objectives}
+    return [
+        (goal, label, bool(posted) and f"goal-{goal}" in (posted or {}))
+        for goal, (label, measures) in GOALS.items()
+        if names & set(measures)
+    ]

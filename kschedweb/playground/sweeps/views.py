@@ -21,10 +21,12 @@ from kschedweb.engine.studies.search.space import MOST_DIMENSIONS
 from kschedweb.playground.runs.views import asked_revision
 from kschedweb.playground.sweeps import charts, offers, results, selectors, services
 from kschedweb.playground.sweeps.forms import (
+    WEIGHTS,
     BaseForm,
     DimensionRow,
     SweepForm,
     dimension_rows,
+    goal_choices,
     objective_choices,
     show_problems,
 )
@@ -80,8 +82,10 @@ def new_sweep(request: PageRequest) -> HttpResponse:
     status = 200
     base = _load_configuration(initial["policy"]) if policy else None
     weighed = offers.weight_offers(base[1]) if base else []
-    listed = dimension_rows([*weighed, *(offers.argument_offers(base[1]) if base else [])], posted)
-    chosen = objective_choices(selectors.objective_choices(_form_revision(form, revision)), posted)
+    offered = [*weighed, *(offers.argument_offers(base[1]) if base else [])]
+    listed = dimension_rows(offered, posted, weights=len(weighed))
+    objectives = selectors.objective_choices(_form_revision(form, revision))
+    chosen = objective_choices(objectives, posted)
     sections: dict[str, list[str]] = {}
     if posted is not None:
         status = 400
@@ -102,6 +106,10 @@ def new_sweep(request: PageRequest) -> HttpResponse:
         "other_rows": listed[-2:],
         "open": any(row.used or row.errors for row in listed[count:]),
         "choices": chosen,
+        "goals": goal_choices(objectives, posted),
+        "varies_weights": posted is not None and f"vary-{WEIGHTS}" in posted,
+        "by_hand": posted is not None and any(row.errors or f"{row.name}-use" in posted for row in listed),
+        "how_open": bool(form.is_bound and set(form.errors) & {"method", "trials", "seeds", "seed", "title"}),
         "sections": sections,
     }
     return render(request, "playground/sweeps/new.html", context, status=status)

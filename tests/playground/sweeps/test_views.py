@@ -118,7 +118,7 @@ def test_an_error_of_what_is_ticked_stands_in_its_section(
     answer = client_as("editor").post("/sweeps/new/", sweep_form(editor, **changes))
     assert answer.status_code == 400
     assert list(answer.context["sections"]) == [section]
-    assert elements(answer, f"section[aria-describedby={section}-error] #{section}-error")
+    assert elements(answer, f"fieldset[aria-describedby={section}-error] #{section}-error")
 
 
 def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients, editor: User) -> None:
@@ -233,3 +233,19 @@ def test_only_values_that_kube_scheduler_takes_are_offered() -> None:
     assert offers["NodeResourcesFit scoringStrategy.type"].values == "LeastAllocated, MostAllocated"
     assert offers["InterPodAffinity hardPodAffinityWeight"].high == "100"
     assert "NodeResourcesBalancedAllocation resources[cpu].weight" not in offers
+
+
+def test_presets_stand_for_weights_and_measures_and_nothing_is_ticked_before(client_as: Clients, editor: User) -> None:
+    client = client_as("editor")
+    new = client.get("/sweeps/new/", {"policy": "default"})
+    assert not [field for field in elements(new, "#main input[type=checkbox]") if "checked" in field.attributes]
+    assert [goal for goal, _, _ in new.context["goals"]] == ["nodes", "even", "pending", "moves"]
+    posted = sweep_form(editor, **{"FIT-use": None, "objective-skew_cpu": None})
+    presets = {"vary-weights": "on", "goal-nodes": "on", "goal-moves": "on", "method": "tpe", "trials": "20"}
+    assert client.post("/sweeps/new/", posted | presets).status_code == 302
+    sweep = Sweep.objects.get()
+    assert len(sweep.space) == len(new.context["weights"]) <= 12
+    assert {objective["measure"]: objective["direction"] for objective in sweep.objectives} == {
+        "nodes_empty": "higher",
+        "moved": "lower",
+    }
