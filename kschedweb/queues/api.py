@@ -236,6 +236,35 @@ class QueueForecastSerializer(serializers.Serializer[Any]):
     assumes_checks = serializers.BooleanField(help_text="Admission checks are taken as passed at once.")
 
 
+class CycleNeighbourSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField(help_text="`namespace/name`.")
+    cluster_queue = serializers.CharField()
+    gets_quota = serializers.BooleanField(help_text="false: it keeps what it could use, or waits for victims.")
+    message = serializers.CharField(allow_blank=True)
+
+
+class NextCycleSerializer(serializers.Serializer[Any]):
+    """What the next cycle makes of a workload that fits."""
+
+    gets_quota = serializers.BooleanField()
+    message = serializers.CharField(allow_blank=True)
+    before = CycleNeighbourSerializer(many=True, help_text="Those of its tree that are processed before it.")
+
+
+class SmallFlavorSerializer(serializers.Serializer[Any]):
+    """A flavor whose nodes do not hold all pods even when they are empty, whatever its quota."""
+
+    flavor = serializers.CharField()
+    pod_set = serializers.CharField()
+    count = serializers.IntegerField()
+    fitting = serializers.IntegerField(help_text="Pods that its empty nodes hold.")
+    nodes = serializers.IntegerField(help_text="Nodes that belong to it.")
+    excluded = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Other nodes: by labels, levels of the topology, or unusable."
+    )
+    sentence = serializers.CharField()
+
+
 class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     """Why a workload waits."""
 
@@ -264,6 +293,8 @@ class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     evictions = EvictionSearchSerializer(allow_null=True)
     remedies = RemedySerializer(many=True)
     forecast = QueueForecastSerializer(allow_null=True)
+    next_cycle = NextCycleSerializer(allow_null=True, help_text="Of one that fits at the head of its queue.")
+    small_flavors = SmallFlavorSerializer(many=True)
     fair_sharing = serializers.BooleanField()
 
 

@@ -200,6 +200,19 @@ def describe_workload(answer: WorkloadExplanation, state: QueueState) -> Json:
             for remedy in answer.remedies
         ],
         "forecast": _describe_forecast(answer.forecast),
+        "next_cycle": asdict(answer.next_cycle) if answer.next_cycle is not None else None,
+        "small_flavors": [
+            {
+                "flavor": nodes.flavor,
+                "pod_set": nodes.pod_set,
+                "count": nodes.count,
+                "fitting": nodes.fitting,
+                "nodes": nodes.nodes,
+                "excluded": {exclusion.value: count for exclusion, count in nodes.excluded.items()},
+                "sentence": words.explain_small_flavor(nodes),
+            }
+            for nodes in answer.small_flavors
+        ],
         "fair_sharing": state.uses_fair_sharing,
     }
 

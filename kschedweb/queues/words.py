@@ -10,6 +10,7 @@ from kschedweb.decisions.words import join_with_and
 from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource
 from kschedweb.engine.queueing.assignment import PreemptionMode
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
+from kschedweb.engine.queueing.explaining.flavor_nodes import NodeExclusion
 from kschedweb.engine.queueing.explaining.forecast import ForecastEnd, RunTimeSource
 from kschedweb.engine.queueing.explaining.quota_chains import BORROWING_LIMIT
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from kschedweb.engine.queueing.assignment import FlavorAttempt, QuotaCheck
     from kschedweb.engine.queueing.explaining.evictions import EvictionCandidate, EvictionSearch
     from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation
+    from kschedweb.engine.queueing.explaining.flavor_nodes import FlavorNodes
     from kschedweb.engine.queueing.explaining.forecast import Forecast, ForecastPlay, RunTimeRange
+    from kschedweb.engine.queueing.explaining.next_cycle import CycleNeighbour
     from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
     from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy
 
@@ -123,6 +126,7 @@ _TITLES = {
     WaitVerdict.NOT_QUEUED: gettext_noop("%(name)s is in no queue that admits anything"),
     WaitVerdict.INADMISSIBLE: gettext_noop("%(queue)s refuses %(name)s before it looks at quota"),
     WaitVerdict.NEXT: gettext_noop("%(name)s fits and is next in %(queue)s"),
+    WaitVerdict.CROWDED_OUT: gettext_noop("%(name)s fits, but others of its cohort take or keep the room first"),
     WaitVerdict.NO_CANDIDATES: gettext_noop("%(name)s waits for %(missing)s, and may evict nobody for it"),
     WaitVerdict.WAITING_FOR_QUOTA: gettext_noop("%(name)s waits for %(missing)s"),
     WaitVerdict.EXCEEDS_CAPACITY: gettext_noop("%(name)s asks for more than %(queue)s can ever have"),
@@ -162,8 +166,11 @@ def render_details(answer: WorkloadExplanation) -> list[str]:
     attempt = find_closest_attempt(answer)
     if attempt is not None:
         details += [explain_limit(chain) for chain in answer.chains if chain.key.flavor == attempt.flavor]
+    if answer.verdict is WaitVerdict.CROWDED_OUT and answer.next_cycle is not None:
+        details += [_explain_neighbour(neighbour) for neighbour in answer.next_cycle.before]
     if answer.position is not None and answer.ahead and answer.verdict is not WaitVerdict.BEHIND:
         details.append(_explain_position(answer))
+    details += [explain_small_flavor(nodes) for nodes in answer.small_flavors]
     return [detail for detail in details if detail]
 
 
@@ -174,6 +181,38 @@ def _explain_position(answer: WorkloadExplanation) -> str:
     else:
         template = gettext("It is number %(position)s in %(queue)s, which tries others while the head waits.")
     return template % values
+
+
+def _explain_neighbour(neighbour: CycleNeighbour) -> str:
+    values = {"workload": neighbour.key.partition("/")[2], "queue": neighbour.cluster_queue}
+    if neighbour.gets_quota:
+        return gettext("%(workload)s of %(queue)s comes first, and gets quota.") % values
+    return gettext("%(workload)s of %(queue)s comes first, and keeps what its queue could use while it waits.") % values
+
+
+def explain_small_flavor(nodes: FlavorNodes) -> str:
+    """Return that a flavor's nodes are too small or too few, whatever its quota, and which nodes are not of it."""
+    values = {
+        "flavor": nodes.flavor,
+        "fitting": f"{nodes.fitting:,}",
+        "pods": format_count(nodes.count, "pods"),
+        "nodes": format_count(nodes.nodes, "nodes"),
+    }
+    text = gettext("Quota counts sums: empty, the %(nodes)s of %(flavor)s hold %(fitting)s of its %(pods)s.") % values
+    if not nodes.excluded:
+        return text
+    reasons = [
+        gettext(_EXCLUSIONS[exclusion]) % {"nodes": format_count(count, "nodes")}
+        for exclusion, count in nodes.excluded.items()
+    ]
+    return text + " " + gettext("Not of it: %(reasons)s.") % {"reasons": join_with_and(reasons)}
+
+
+_EXCLUSIONS = {
+    NodeExclusion.LABELS: gettext_noop("%(nodes)s with other labels"),
+    NodeExclusion.LEVELS: gettext_noop("%(nodes)s without the label of a level"),
+    NodeExclusion.UNUSABLE: gettext_noop("%(nodes)s not ready or cordoned"),
+}
 
 
 def explain_limit(chain: QuotaChain) -> str:
@@ -319,7 +358,7 @@ def render_remedy(remedy: Remedy) -> str:
         "before": remedy.before,
         "after": remedy.after,
         "pods": format_count(int(remedy.after), "pods") if remedy.kind is RemedyKind.COUNT else "",
-        "node": remedy.quotas[0].node if remedy.quotas else "",
+        "node": _name_node(remedy.quotas[0]) if remedy.quotas else "",
         "changes": join_with_and([_write_change(change) for change in remedy.quotas]) if remedy.quotas else "",
     }
     sentence = gettext(_REMEDIES[remedy.kind]) % values
@@ -339,6 +378,10 @@ _REMEDIES = {
     RemedyKind.PRIORITY: gettext_noop("Give it priority %(after)s instead of %(before)s."),
     RemedyKind.COUNT: gettext_noop("Run %(pods)s of %(pod_set)s instead of %(before)s."),
 }
+
+
+def _name_node(change: QuotaChange) -> str:
+    return gettext("the cohort %(name)s") % {"name": change.node} if change.is_cohort else change.node
 
 
 def _write_change(change: QuotaChange) -> str:

@@ -17,7 +17,9 @@ from kschedweb.engine.queueing.assignment import (
 )
 from kschedweb.engine.queueing.entries import CycleEntry
 from kschedweb.engine.queueing.explaining.evictions import EvictionSearch, search_evictions
+from kschedweb.engine.queueing.explaining.flavor_nodes import FlavorNodes, find_small_flavors
 from kschedweb.engine.queueing.explaining.forecast import Forecast, forecast_admission
+from kschedweb.engine.queueing.explaining.next_cycle import NextCycle, predict_cycle
 from kschedweb.engine.queueing.explaining.queue_positions import (
     QueuedWorkload,
     QuotaHolder,
@@ -54,6 +56,8 @@ class WaitVerdict(Enum):
     NEXT = "next"
     # It fits now, and others of its queue come first.
     BEHIND = "behind"
+    # It fits now, and others of its tree take or keep the room in the same cycle.
+    CROWDED_OUT = "crowded out"
     PREEMPTS = "preempts"
     NO_CANDIDATES = "no candidates"
     WAITING_FOR_QUOTA = "waiting for quota"
@@ -100,6 +104,10 @@ class WorkloadExplanation:
     evictions: EvictionSearch | None
     remedies: tuple[Remedy, ...]
     forecast: Forecast | None
+    # What the next cycle makes of it, if it fits and is at the head of its queue.
+    next_cycle: NextCycle | None
+    # Flavors whose nodes do not hold its pods even when they are empty.
+    small_flavors: tuple[FlavorNodes, ...]
 
 
 def explain_workload(full_state: QueueState, key: str, *, run_seconds: float | None = None) -> WorkloadExplanation:
@@ -121,6 +129,9 @@ def explain_workload(full_state: QueueState, key: str, *, run_seconds: float | N
         return _describe(state, info, queue, WaitVerdict.INADMISSIBLE, entry)
     evictions = search_evictions(state, cycle, entry)
     verdict = _judge(entry, _find_position(state, queue, key))
+    next_cycle = predict_cycle(state, key) if verdict is WaitVerdict.NEXT else None
+    if next_cycle is not None and not next_cycle.gets_quota:
+        verdict = WaitVerdict.CROWDED_OUT
     return _describe(
         state,
         info,
@@ -130,6 +141,7 @@ def explain_workload(full_state: QueueState, key: str, *, run_seconds: float | N
         evictions,
         find_remedies(state, info, entry),
         forecast_admission(state, key, run_seconds),
+        next_cycle,
     )
 
 
@@ -208,8 +220,11 @@ def _describe(
     evictions: EvictionSearch | None = None,
     remedies: tuple[Remedy, ...] = (),
     forecast: Forecast | None = None,
+    next_cycle: NextCycle | None = None,
 ) -> WorkloadExplanation:
     workload = info.workload
+    pod_sets = _describe_pod_sets(info, entry)
+    flavors = dict.fromkeys(flavor for pod_set in pod_sets for flavor in list_flavors(pod_set))
     positions = list_positions(state, queue)
     position = next((item.position for item in positions if item.key == info.key), None)
     lacking = _list_lacking(entry) if entry is not None else []
@@ -228,13 +243,21 @@ def _describe(
         pending is not None and pending.is_strict,
         position,
         tuple(positions[: position - 1]) if position is not None else (),
-        _describe_pod_sets(info, entry),
+        pod_sets,
         tuple(trace_chain(entry.queue, key) for key in lacking) if entry is not None else (),
         tuple(list_holders(state, state.tree_queues(queue), frozenset(lacking))) if lacking else (),
         evictions,
         remedies,
         forecast,
+        next_cycle,
+        () if verdict is WaitVerdict.FINISHED else find_small_flavors(state, info, flavors),
     )
+
+
+def list_flavors(pod_set: PodSetExplanation) -> list[str]:
+    """Return the flavors that a pod set has, or whose nodes suit it."""
+    suiting = [attempt.flavor for attempt in pod_set.attempts if attempt.mismatch is None]
+    return suiting or list(pod_set.flavors.values())
 
 
 def _read_condition(state: QueueState, workload: Workload) -> str:

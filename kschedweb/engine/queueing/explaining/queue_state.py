@@ -16,6 +16,7 @@ from kschedweb.engine.objects.json_access import (
     get_time,
 )
 from kschedweb.engine.objects.labels import SelectorError
+from kschedweb.engine.queueing.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.control_loop import ControlLoop
 from kschedweb.engine.queueing.cycle import SchedulingCycle
 from kschedweb.engine.queueing.entries import CycleEntry
@@ -23,7 +24,7 @@ from kschedweb.engine.queueing.fair_preemption import DEFAULT_STRATEGIES
 from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
 from kschedweb.engine.queueing.objects import get_name, get_namespace
-from kschedweb.engine.queueing.queues import QueueHead
+from kschedweb.engine.queueing.queues import PreemptorMark, QueueHead
 from kschedweb.engine.queueing.requests import RequestOptions
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
 from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
@@ -37,10 +38,11 @@ KUEUE_KINDS = frozenset({
     "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "Workload",
     "WorkloadPriorityClass",
 })  # fmt: skip
-_OTHER_KINDS = frozenset({"LimitRange", "Namespace", "PriorityClass"})
-# Only topology-aware scheduling looks at nodes and pods.
-_TOPOLOGY_KINDS = frozenset({"Node", "Pod"})
+_OTHER_KINDS = frozenset({"LimitRange", "Namespace", "Node", "PriorityClass"})
+# Only topology-aware scheduling looks at pods.
+_TOPOLOGY_KINDS = frozenset({"Pod"})
 _CLASS_KINDS = frozenset({"PriorityClass", "WorkloadPriorityClass"})
+_UNDER_WAY = "Pending the preemption of"
 # For how many cycles an evicted workload of the cluster keeps its quota: its pods are still there.
 _EVICTION_CYCLES = 1
 
@@ -188,7 +190,18 @@ def build_state(objects: list[Json], now: float, *, uses_fair_sharing: bool) -> 
     state = QueueState(objects, now, uses_fair_sharing, world, ControlLoop(world, _EVICTION_CYCLES))
     _start(state)
     state.controllers.settle(0)
+    _mark_preemptors(state)
     return state
+
+
+def _mark_preemptors(state: QueueState) -> None:
+    """Let those stay first for which preemptions are under way, as their last message tells."""
+    for queue in state.world.queues.queues.values():
+        for info in queue.list_pending():
+            condition = info.workload.find_condition(QUOTA_RESERVED)
+            if condition is not None and not condition.is_true and _UNDER_WAY in condition.message:
+                queue.preemptor = PreemptorMark(info.key, info.workload.generation, not queue.is_strict)
+                break
 
 
 def _start(state: QueueState) -> None:

@@ -28,7 +28,7 @@ from kschedweb.engine.queueing.objects import (
     PreemptionPolicy,
     ResourceQuota,
 )
-from kschedweb.engine.queueing.quota_tree import QuotaNode
+from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
 from kschedweb.engine.queueing.workload import PodSet
 from kschedweb.engine.queueing.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
@@ -60,6 +60,7 @@ class QuotaChange:
     """A quota, and what it would have to be; None for no limit."""
 
     node: str
+    is_cohort: bool
     key: FlavorResource
     before: int | None
     after: int | None
@@ -183,7 +184,9 @@ class _RemedySearch:
         if not changes:
             return
         listed = tuple(
-            QuotaChange(node.name, key, _amount_of(kind, node.quota(key)), _amount_of(kind, quota))
+            QuotaChange(
+                node.name, isinstance(node, CohortNode), key, _amount_of(kind, node.quota(key)), _amount_of(kind, quota)
+            )
             for node, quotas in changes.items()
             for key, quota in quotas.items()
         )
