@@ -29,6 +29,7 @@ from kschedweb.dashboard.causes import group_by_cause
 from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
 from kschedweb.decisions import services as decisions
 from kschedweb.policies.scope import scope_of
+from kschedweb.sandbox.views import life_context
 from kschedweb.watermarks import node_maps
 from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web import searching
@@ -95,6 +96,7 @@ def show_overview(request: PageRequest) -> HttpResponse:
         "cost": summarize_cost(scope.snapshot, use),
         "plan": plan,
         **_describe_pending(scope, pending),
+        **life_context(scope.snapshot.cluster),
         "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
     }

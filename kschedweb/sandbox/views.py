@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.models import ClusterSource
 from kschedweb.live.schedulers.selectors import live_list
 from kschedweb.sandbox import selectors, services
 from kschedweb.sandbox.forms import CreateForm, PaceForm
@@ -18,9 +21,15 @@ from kschedweb.web.errors import ApplicationError
 from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpResponse
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Cluster
+
+# Happenings of pods that the overview lists.
+MOST_OF_PODS = 8
 
 
 def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> HttpResponse:
@@ -46,11 +55,32 @@ def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> H
             "pace_form": PaceForm(initial={"speed": pace.speed}),
             "created": selectors.list_created(cluster),
             "happenings": (happenings := selectors.list_happenings()),
+            "of_pods": _list_of_pods(happenings),
             "newest": max((happening.version for happening in happenings), default=0),
         }
     except ApplicationError as error:
         context["trouble"] = context["trouble"] or error.detail
     return render(request, "sandbox/sandbox.html", context, status=status)
+
+
+def life_context(cluster: Cluster) -> dict[str, object]:
+    """Return the context of sandbox/on_overview.html; {} for another cluster, or if the sandbox does not answer."""
+    if cluster.source != ClusterSource.SANDBOX or not settings.SANDBOX_SERVER:
+        return {}
+    try:
+        pace = selectors.get_pace()
+        return {
+            "pace": pace,
+            "pace_form": PaceForm(initial={"speed": pace.speed}),
+            "of_pods": _list_of_pods(selectors.list_happenings()),
+        }
+    except ApplicationError:
+        return {}
+
+
+def _list_of_pods(happenings: Iterable[selectors.Happening]) -> list[selectors.Happening]:
+    """Return the newest happenings of pods, which show them coming and going."""
+    return [happening for happening in happenings if happening.kind == "Pod"][:MOST_OF_PODS]
 
 
 @never_cache
@@ -124,6 +154,8 @@ def set_pace(request: PageRequest) -> HttpResponse:
             run_and_notify(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
         else:
             messages.error(request, "Choose one of the speeds.")
+    if request.POST.get("back") == "overview":
+        return redirect(reverse("overview", query={"cluster": cluster.name}))
     return redirect("sandbox")
 
 

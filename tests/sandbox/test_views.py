@@ -11,6 +11,7 @@ from pytest_django import Settings
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import demo_load
 from kschedweb.sandbox import selectors
+from kschedweb.sandbox.views import life_context
 from tests.sandbox.test_services import DEPLOYMENT
 from tests.support.html import elements, text
 from tests.support.processes import wait_until
@@ -52,6 +53,18 @@ def test_its_time_is_paused_and_set(client_as: AsRole, cluster: Cluster) -> None
     client.post("/sandbox/pace/", {"do": "speed", "speed": "7"})
     assert selectors.get_pace().speed == 10
     client.post("/sandbox/pace/", {"do": "speed", "speed": "1"})
+
+
+def test_its_overview_has_its_time_and_the_pods_that_come_and_go(client_as: AsRole, cluster: Cluster) -> None:
+    client = client_as("editor")
+    answer = client.post("/sandbox/pace/", {"do": "pause", "back": "overview"})
+    assert (answer.status_code, answer["Location"]) == (302, f"/?cluster={cluster.name}")
+    page = client.get("/sandbox/", headers={"HX-Request": "true"})
+    assert elements(page, "#coming")
+    assert {happening.kind for happening in page.context["of_pods"]} <= {"Pod"}
+    assert life_context(cluster)["pace"] == selectors.SandboxPace(paused=True, speed=1)
+    client.post("/sandbox/pace/", {"do": "resume", "back": "overview"})
+    assert not selectors.get_pace().paused
 
 
 def test_a_viewer_sees_and_changes_nothing(client_as: AsRole, cluster: Cluster) -> None:
