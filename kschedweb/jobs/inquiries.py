@@ -44,19 +44,34 @@ class Busy(DeadlineExceeded):
     """Another one is being worked on."""
 
 
-@contextmanager
-def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
-    """Give a step for work within a request, one at a ``turn``. Raises Busy; the step raises DeadlineExceeded after
-    ``seconds``.
-    """
-    if not turn.acquire(blocking=False):
-        raise Busy
-    connection_released()
-    try:
-        with limit_by(Patience(seconds)):
-            yield deadline_step(seconds)
-    finally:
-        turn.release()
+class Turn:
+    """Work on questions of one kind within requests of a process, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @contextmanager
+    def take(self, size: int = 0, seconds: float | None = None) -> Iterator[Step]:
+        """Give a step that raises DeadlineExceeded after ``seconds``, by default AT_ONCE_SECONDS.
+
+        Raises Busy, and DeadlineExceeded if objects of ``size`` bytes would take too long to read.
+        """
+        refuse_large(size)
+        limit = AT_ONCE_SECONDS if seconds is None else seconds
+        if not self._lock.acquire(blocking=False):
+            raise Busy
+        connection_released()
+        try:
+            with limit_by(Patience(limit)):
+                yield deadline_step(limit)
+        finally:
+            self._lock.release()
+
+
+def refuse_large(size: int) -> None:
+    """Raise DeadlineExceeded if a request has no time to read objects of ``size`` bytes."""
+    if size > AT_ONCE_SIZE:
+        raise DeadlineExceeded
 
 
 def deadline_step(seconds: float = AT_ONCE_SECONDS) -> Step:

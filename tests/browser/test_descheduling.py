@@ -34,7 +34,7 @@ def test_a_dry_run_is_read_and_exported(
     from kschedweb.policies.services import policy_create
 
     services.clear_cache()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
     demo_load(user=admin)
     policy_create(name="spare", document=SPARE, author=admin)
     page = page_as("viewer")

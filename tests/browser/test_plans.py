@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from kschedweb.advice.plans import services, tasks
+from kschedweb.advice.plans import tasks
 from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.services import demo_load
 from kschedweb.jobs.models import Job
@@ -39,7 +39,7 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
     axe: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
     demo_load(user=admin)
     page = page_as("editor")
     page.goto("/?cluster=demo")

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from kschedweb.advice.moves import services as moves
-from kschedweb.advice.plans import services as plans
 from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import snapshot_objects
@@ -23,7 +21,6 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.registry import get_spec, specs_of
 from kschedweb.fleet import summaries
-from kschedweb.playground.gate import services as gates
 from kschedweb.playground.scenarios.from_snapshot import scenario_on
 from kschedweb.playground.trying import services as trying
 from kschedweb.policies import services as policies
@@ -105,8 +102,7 @@ def snapshot(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Snap
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is answered at once, on a busy machine too."""
-    for module in (moves, plans, gates):
-        monkeypatch.setattr(module, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
     monkeypatch.setattr(trying, "SECONDS", 600.0)
 
 

@@ -22,6 +22,7 @@ from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import build_parser
 from kschedweb.engine.studies.gate.thresholds import LIMITS, THRESHOLDS, read_thresholds
+from kschedweb.jobs.inquiries import AT_ONCE_SECONDS
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.invocation import DUMP
@@ -174,5 +175,5 @@ def test_every_option_threshold_and_kind_is_named() -> None:
         assert re.search(rf"\b{field.name}\b", TEXT), field.name
     assert f"kubectl get {DUMP} --all-namespaces --output=json > cluster.json" in SHELL[1]
     assert read_thresholds(yaml.safe_load(YAML[0])).measures
-    assert f"at most {services.AT_ONCE:,}, and it takes at most {services.AT_ONCE_SECONDS:g} s" in TEXT
+    assert f"at most {services.AT_ONCE:,}, and it takes at most {AT_ONCE_SECONDS:g} s" in TEXT
     assert f"kept for {settings.KEEP_DAYS['answers']} days" in TEXT

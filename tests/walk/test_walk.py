@@ -76,8 +76,7 @@ def same_everywhere(patch: pytest.MonkeyPatch) -> None:
     """
     formats = importlib.import_module(f"kschedweb.web.formats.{CODE}.formats")
     patch.setattr(formats, "NUMBER_GROUPING", 1)
-    for room in ("playground.capacity", "advice.moves"):
-        patch.setattr(f"kschedweb.{room}.services.AT_ONCE_SECONDS", 600.0)
+    patch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -12,14 +11,11 @@ from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest, request_of_question
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
-    AT_ONCE_SECONDS,
-    AT_ONCE_SIZE,
     Step,
+    Turn,
     answer_store,
     ask_job,
-    at_once,
     pack_answer,
     refuse_more,
 )
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 # Only one request of a process computes at a time; the others go to a job.
-_turn = Lock()
+_turn = Turn()
 _answers: LRU[Json] = LRU(32)
 
 
@@ -41,9 +37,7 @@ def answer_at_once(*, autoscaling_request: KarpenterRequest | NodeGroupsRequest)
     cached = _answers.peek(autoscaling_request.cache_key)
     if cached is not None:
         return cached
-    if autoscaling_request.snapshot.size > AT_ONCE_SIZE:
-        raise DeadlineExceeded
-    with at_once(_turn, AT_ONCE_SECONDS) as step:
+    with _turn.take(autoscaling_request.snapshot.size) as step:
         answer = _compute_answer(autoscaling_request, step)
     _answers.put(autoscaling_request.cache_key, answer)
     return answer

@@ -14,7 +14,6 @@ from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kschedweb.engine.studies.moves.balance import ClusterBalance
     from kschedweb.engine.studies.moves.repeated_cycles import Rounds
 
 FATES = (LANDS, RETURNS, UNFIT, NOT_REPLACED)
@@ -36,8 +35,8 @@ def to_json(rounds: Rounds, currency: str) -> Json:
             )
             for landing in first.landings
         ],
-        "before": _balance_to_json(first.before),
-        "after": _balance_to_json(first.after),
+        "before": first.before.to_dict(),
+        "after": first.after.to_dict(),
         "currency": currency,
         "emptied": list(first.emptied),
         "filled": list(first.filled),
@@ -53,7 +52,7 @@ def to_json(rounds: Rounds, currency: str) -> Json:
         "plugin_errors": outcome.plugin_errors,
         "rounds": [
             {"evicted": cycle.evicted, "returned": cycle.returned, "unfit": cycle.unfit, "again": cycle.repeated,
-             "after": _balance_to_json(cycle.after)}
+             "after": cycle.after.to_dict()}
             for cycle in rounds.rounds
         ],
         "every": rounds.interval,
@@ -65,14 +64,6 @@ def to_json(rounds: Rounds, currency: str) -> Json:
         ],
     }  # fmt: skip
     return {"answer": words.render_english(answer), **answer}
-
-
-def _balance_to_json(balance: ClusterBalance) -> Json:
-    spreads_by_kind = {
-        name: {resource: asdict(spread) for resource, spread in spreads.items()}
-        for name, spreads in (("requests", balance.requests), ("use", balance.use))
-    }
-    return {**spreads_by_kind, "nodes": balance.nodes, "cost": balance.cost.amount, "unpriced": balance.cost.unpriced}
 
 
 def kubectl_lines(answer: Json) -> Iterator[str]:

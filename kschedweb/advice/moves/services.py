@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -17,20 +16,18 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import SelectorError
-from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.studies.moves.dry_run import DescheduledCluster, bound_pods
 from kschedweb.engine.studies.moves.repeated_cycles import repeat_cycles
 from kschedweb.jobs.inquiries import (
-    AT_ONCE_SECONDS,
-    AT_ONCE_SIZE,
     Step,
+    Turn,
     answer_store,
     ask_job,
-    at_once,
     connection_released,
     pack_answer,
+    refuse_large,
     refuse_second,
 )
 from kschedweb.playground.gate.invocation import about_snapshot
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 # Only one request of a process computes at a time; the others go to a job.
-_turn = Lock()
+_turn = Turn()
 _answers: LRU[Json] = LRU(16)
 
 
@@ -59,10 +56,9 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_ru
     if cached is not None:
         return cached
     refuse_second(Question, user, "moves")
-    if snapshot.size > AT_ONCE_SIZE:
-        raise DeadlineExceeded
+    refuse_large(snapshot.size)
     rules = load_configuration(revision, snapshot.cluster.server_version)
-    with at_once(_turn, AT_ONCE_SECONDS) as step:
+    with _turn.take() as step:
         answer = _compute_dry_run(snapshot, rules, dry_run_request, step)
     _answers.put(key, answer)
     return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from kschedweb.engine.planning.results import MovePlan, PlanError, list_eviction
 from kschedweb.engine.planning.scenario import create_deadline
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.rebalancing.cluster_usage import ClusterUsage
-from kschedweb.engine.studies.moves.balance import ClusterBalance, compute_balance
+from kschedweb.engine.studies.moves.balance import compute_balance
 from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _measure_standings(snapshot: Snapshot, plan_result: MovePlan, table: PriceTa
         pod = copy.remove_pod(move.pod)
         copy.add_pod(pod, copy.index[move.target])
         use.move_pod(pod, move.source, move.target)
-    return _balance_to_json(before), _balance_to_json(compute_balance(copy, use, rates))
+    return before.to_dict(), compute_balance(copy, use, rates).to_dict()
 
 
 def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
@@ -94,19 +93,6 @@ def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> J
     stays = np.array([name not in freed for name in snapshot.names], dtype=np.bool_)
     cost = rates.cost_per_hour(stays)
     return {"nodes": int(stays.sum()), "cost": cost.amount, "unpriced": cost.unpriced}
-
-
-def _balance_to_json(balance: ClusterBalance) -> Json:
-    spreads = {
-        name: {resource: asdict(spread) for resource, spread in spread_by_resource.items()}
-        for name, spread_by_resource in (("requests", balance.requests), ("use", balance.use))
-    }
-    return {
-        **spreads,
-        "nodes": balance.nodes,
-        "cost": balance.cost.amount,
-        "unpriced": balance.cost.unpriced,
-    }
 
 
 def move_rows(answer: Json) -> Iterator[Json]:

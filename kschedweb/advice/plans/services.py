@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -18,12 +17,10 @@ from kschedweb.decisions import figures_in_force
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
-    AT_ONCE_SECONDS,
-    AT_ONCE_SIZE,
     Step,
+    Turn,
     answer_store,
     ask_job,
-    at_once,
     connection_released,
     pack_answer,
     refuse_second,
@@ -42,7 +39,7 @@ if TYPE_CHECKING:
 SECONDS = 45.0
 KIND = "plans.answer"
 # Only one request of a process computes at a time; the others go to a job.
-_turn = Lock()
+_turn = Turn()
 
 
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
@@ -62,9 +59,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, objectiv
 
 
 def _at_once(snapshot: Snapshot, revision: Revision, objective: Json) -> tuple[Json, str]:
-    if snapshot.size > AT_ONCE_SIZE:
-        raise DeadlineExceeded
-    with at_once(_turn, AT_ONCE_SECONDS) as step:
+    with _turn.take(snapshot.size) as step:
         return _compute_plan(snapshot, revision, objective, step, SECONDS)
 
 

@@ -23,15 +23,12 @@ from kschedweb.decisions.groups.rules import group_rules, releases_with_groups
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
 from kschedweb.jobs.inquiries import (
-    AT_ONCE_SECONDS,
-    AT_ONCE_SIZE,
     Step,
+    Turn,
     answer_store,
     ask_job,
-    at_once,
     connection_released,
     refuse_second,
 )
@@ -65,7 +62,7 @@ if TYPE_CHECKING:
 SECONDS = 120.0
 
 # Held while a request of this process computes an answer.
-_turn = Lock()
+_turn = Turn()
 # Engine snapshots by snapshot, version of the figures of use, and view of the release.
 _snapshots: LRU[EngineSnapshot] = LRU(2)
 _answers: LRU[CapacityAnswer] = LRU(64)
@@ -91,14 +88,10 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query:
     cached = _answers.peek(key)
     if cached is not None:
         return cached
-    with _one_at_a_time(user):
-        # Reading a large snapshot would already take longer than a request may.
-        if snapshot.size > AT_ONCE_SIZE:
-            raise DeadlineExceeded
-        with at_once(_turn, AT_ONCE_SECONDS) as step:
-            key_of_read = snapshot.pk, figures_in_force.figures_version(snapshot), rules.release.view
-            engine = _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
-            answer = _worked_out(engine, rules, query, step, notes=notes)
+    with _one_at_a_time(user), _turn.take(snapshot.size) as step:
+        key_of_read = snapshot.pk, figures_in_force.figures_version(snapshot), rules.release.view
+        engine = _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
+        answer = _worked_out(engine, rules, query, step, notes=notes)
     _answers.put(key, answer)
     return answer
 

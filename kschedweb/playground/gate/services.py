@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -23,7 +22,7 @@ from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
-from kschedweb.jobs.inquiries import AT_ONCE_SECONDS, AT_ONCE_SIZE, Step, at_once, refuse_more
+from kschedweb.jobs.inquiries import Step, Turn, refuse_large, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
@@ -46,7 +45,7 @@ SECRETS = frozenset({"keyData", "token"})
 LARGEST_SEED = 2**31 - 1
 
 # Held while a request of this process computes a verdict.
-_turn = Lock()
+_turn = Turn()
 
 
 @dataclass(frozen=True)
@@ -119,14 +118,12 @@ def _no_secret(value: Any, path: str) -> None:
 def _at_once(question: GateRequest) -> engine.GateVerdict:
     """Return the verdict; raise DeadlineExceeded if a request cannot find it in time."""
     cluster = question.revision.snapshot if question.revision is not None else question.snapshot
-    # Reading a large snapshot would already take longer than a request may.
-    if cluster is not None and cluster.size > AT_ONCE_SIZE:
-        raise DeadlineExceeded
+    refuse_large(0 if cluster is None else cluster.size)
     prepared = _prepare_scenario(question)
     nodes, pods = engine.count_nodes_and_pods(prepared)
     if nodes * pods > AT_ONCE:
         raise DeadlineExceeded
-    with at_once(_turn, AT_ONCE_SECONDS) as step:
+    with _turn.take() as step:
         return engine.compute_verdict(prepared, _to_engine_question(question), progress=step)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -17,12 +16,10 @@ from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.releases.classic.comparison import MoveTally, compare_pods, select_pods
 from kschedweb.jobs.inquiries import (
-    AT_ONCE_SECONDS,
-    AT_ONCE_SIZE,
     Step,
+    Turn,
     answer_store,
     ask_job,
-    at_once,
     connection_released,
     pack_answer,
     refuse_more,
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2_000_000
 
 # Held while a request of this process computes an answer.
-_turn = Lock()
+_turn = Turn()
 
 
 @dataclass(frozen=True)
@@ -103,9 +100,9 @@ def _at_once(question: Question) -> tuple[MoveTally, list[Json], list[str]]:
     assert snapshot is not None
     pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
     work = pods * int(snapshot.counts.get("Node", 0))
-    if work > AT_ONCE or snapshot.size > AT_ONCE_SIZE:
+    if work > AT_ONCE:
         raise DeadlineExceeded
-    with at_once(_turn, AT_ONCE_SECONDS) as step:
+    with _turn.take(snapshot.size) as step:
         return _worked_out(question, step)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -21,7 +20,7 @@ from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.trying.policy_effect import play_both
-from kschedweb.jobs.inquiries import AT_ONCE_SIZE, at_once, pack_answer, refuse_more
+from kschedweb.jobs.inquiries import Turn, pack_answer, refuse_large, refuse_more
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.invocation import about_scenario, about_snapshot
 from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, translate_errors
@@ -65,7 +64,7 @@ PREVIEW_SECONDS = 12.0
 # Clusters on which sliders are answered while they move, and the moves that are explained then.
 MOST_PREVIEW_NODES, MOST_PREVIEW_REASONS = 200, 10
 # Held while a request of this process computes an answer.
-_turn = Lock()
+_turn = Turn()
 # Of small snapshots, on which one change follows the other.
 _prepared: LRU[dict[str, PreparedScenario]] = LRU(2)
 # Answers that sliders have shown.
@@ -283,9 +282,7 @@ def _at_once(tried_change: TriedChange, *, preview: bool = False) -> Json:
     A ``preview`` explains the first moves only.
     """
     cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
-    # Reading a large snapshot would already take longer than a request may.
-    if cluster is not None and cluster.size > AT_ONCE_SIZE:
-        raise DeadlineExceeded
+    refuse_large(0 if cluster is None else cluster.size)
     key = None
     if tried_change.snapshot is not None:
         prices = sheet_get(tried_change.snapshot.cluster).version
@@ -296,7 +293,7 @@ def _at_once(tried_change: TriedChange, *, preview: bool = False) -> Json:
     if nodes * pods > AT_ONCE or (preview and nodes > MOST_PREVIEW_NODES):
         raise DeadlineExceeded
     reasons = MOST_PREVIEW_REASONS if preview else None
-    with at_once(_turn, PREVIEW_SECONDS if preview else SECONDS) as step:
+    with _turn.take(seconds=PREVIEW_SECONDS if preview else SECONDS) as step:
         if key is None:
             return _worked_out(tried_change, plays, step, most_explained=reasons)
         policy = (tried_change.base_document, json.dumps(tried_change.base_started, sort_keys=True))

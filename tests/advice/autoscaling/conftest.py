@@ -16,4 +16,4 @@ def clear_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
     services.clear_cache()
     karpenters.clear_cache()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)

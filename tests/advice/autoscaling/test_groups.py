@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.advice.autoscaling import selectors, services, tasks
+from kschedweb.advice.autoscaling import selectors, tasks
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.clusters.models import Snapshot
 from tests.engine.simulation.autoscaling.test_advice import node, pod
@@ -101,7 +101,7 @@ def test_a_problem_stands_at_its_line_and_nothing_is_lost(
 def test_what_takes_long_is_a_job(
     monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     client = client_as("viewer")
     submission = client.post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
     assert submission.status_code == 302
@@ -124,7 +124,7 @@ def test_what_takes_long_is_a_job(
         element.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo")
         for element in elements(answer_page, "form")
     )
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
     now = api_as("viewer").post(API_ADDRESS, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (now.status_code, now.json()) == (200, rest_answer["groups"])
 
@@ -132,7 +132,7 @@ def test_what_takes_long_is_a_job(
 def test_a_job_is_refused_what_no_node_groups_are(
     monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], small: Snapshot
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SIZE", 0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SIZE", 0)
     page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": "nodeGroups: 1"})
     assert (page.status_code, page.context["document"]) == (422, "nodeGroups: 1")
     assert not Question.objects.exists()

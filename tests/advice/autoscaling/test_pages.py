@@ -135,7 +135,7 @@ def test_what_cannot_be_asked_is_told_at_its_field(
 def test_what_takes_long_is_a_job(
     monkeypatch: pytest.MonkeyPatch, client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SIZE", 0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SIZE", 0)
     client = client_as("editor")
     page = client.get(PAGE, {"cluster": "demo", "pool": "default"})
     assert page.context["later"]

@@ -14,10 +14,10 @@ __all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_sn
 def clear_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
     services.clear_cache()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question takes longer than a request may."""
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.advice.plans import services
 from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, store_snapshot, stored_demo
 
 __all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_snapshot", "stored_demo"]
@@ -13,10 +12,10 @@ __all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_sn
 @pytest.fixture(autouse=True)
 def clear_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes no job of a quick question."""
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", 600.0)
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question takes longer than a request may."""
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)

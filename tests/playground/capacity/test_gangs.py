@@ -105,7 +105,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     client, fields = api_as("viewer"), {"pods": 8, "topology_key": ZONE, "pod": {"requests": {"cpu": cpu}}}
     quick = post(client, **fields).json()
     services.clear_caches()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     slow = post(client, **fields)
     assert slow.status_code == 202
     tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
@@ -119,7 +119,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
 def test_a_job_without_the_time_for_one_gang_says_so(
     api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     monkeypatch.setattr(services, "SECONDS", 0.0)
     client = api_as("viewer")
     slow = post(client, pods=8)

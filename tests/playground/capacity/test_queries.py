@@ -50,7 +50,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     quick = post(client, kind, fields)
     assert quick.status_code == 200
     services.clear_caches()
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     slow = post(client, kind, fields)
     assert (slow.status_code, slow.json()["state"]) == (202, "queued")
     assert slow.json()["job"] == str(Job.objects.get(kind="capacity.answer").pk)
@@ -66,7 +66,7 @@ def test_a_job_gives_the_answer_that_a_request_gives(
 def test_a_large_snapshot_is_asked_about_by_a_job(
     api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SIZE", demo.size - 1)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SIZE", demo.size - 1)
     assert post(api_as("viewer"), "fit", FIT).status_code == 202
 
 

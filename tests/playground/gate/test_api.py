@@ -268,13 +268,13 @@ def test_at_once_and_as_a_job_come_to_the_same(
 
 
 def test_what_takes_too_long_becomes_a_job(api_as: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     body = gate_body(snapshot={"objects": cluster(20, 400)})
     assert api_as("editor").post(ADDRESS, body).status_code == 202
 
 
 def test_one_is_judged_at_once_at_a_time(api_as: Callable[..., Any]) -> None:
-    with services._turn:
+    with services._turn.take():
         assert api_as("editor").post(ADDRESS, gate_body()).status_code == 202
     assert api_as("editor").post(ADDRESS, gate_body()).status_code == 200
 

@@ -186,5 +186,5 @@ def test_one_person_has_so_many_waiting_at_most(
 def test_what_takes_too_long_at_once_becomes_a_job(
     ask_question: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
+    monkeypatch.setattr("kschedweb.jobs.inquiries.AT_ONCE_SECONDS", -1.0)
     assert ask_question().state == JobState.QUEUED

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.costs import NodeCost, Rates
 from kschedweb.engine.rebalancing.cluster_usage import RESOURCES, ClusterUsage
 from kschedweb.engine.state.columns import Floats, Mask
@@ -44,6 +47,14 @@ class ClusterBalance:
     nodes: int
     # Price of an hour of these nodes.
     cost: NodeCost
+
+    def to_dict(self) -> Json:
+        """Return plain data, with the cost of an hour and the number of nodes without a price."""
+        spreads = {
+            name: {resource: asdict(spread) for resource, spread in by_resource.items()}
+            for name, by_resource in (("requests", self.requests), ("use", self.use))
+        }
+        return {**spreads, "nodes": self.nodes, "cost": self.cost.amount, "unpriced": self.cost.unpriced}
 
 
 def compute_balance(snapshot: Snapshot, use: ClusterUsage, rates: Rates) -> ClusterBalance:
