@@ -39,7 +39,7 @@ def moved(cluster: str, first: str, second: str, pods: int) -> dict[str, tuple[s
 
 
 def test_each_release_is_recorded_and_some_differ() -> None:
-    assert set(PLACED) == set(RELEASES)
+    assert set(PLACED) == {name for name, release in RELEASES.items() if not release.is_preview}
     for cluster, count in (("demo", 302), ("openb", PODS)):
         assert all(len(clusters[cluster]) == count for clusters in PLACED.values())
         assert any(moved(cluster, *pair, count) for pair in itertools.combinations(PLACED, 2))

@@ -256,7 +256,12 @@ def test_what_was_asked_before_is_filtered_and_the_question_stays(
 
 @pytest.mark.parametrize(
     ("version", "releases", "is_version_unknown"),
-    [("", ("1.35", "1.37"), True), ("v1.36.1", ("1.36", "1.37"), False), ("v1.37.2", None, False)],
+    [
+        ("", ("1.35", "1.37"), True),
+        ("v1.36.1", ("1.36", "1.37"), False),
+        ("v1.37.2", ("1.37", "1.38"), False),
+        ("v1.38.0", None, False),
+    ],
 )
 def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
     client_as: Callable[..., Any],
@@ -265,7 +270,8 @@ def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
     releases: tuple[str, str] | None,
     is_version_unknown: bool,
 ) -> None:
-    """A cluster that names no version has the link too, and is told so; one of the newest release has none."""
+    """A cluster that names no version has the link too, and is told so; one of the newest release has one to the
+    preview, and one of the preview has none."""
     Cluster.objects.filter(pk=small.cluster_id).update(server_version=version)
     page = client_as("editor").get("/clusters/small/")
     links = [unescape(element["href"]) for element in elements(page, "a") if "Rehearse" in element.text]
@@ -278,9 +284,22 @@ def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
     ) is is_version_unknown
 
 
-def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:
+@pytest.mark.parametrize(
+    ("version", "releases", "versions"),
+    [
+        ("v1.35.9-gke.100", ("1.35", "1.37"), ("1.35.4", "1.37.2")),
+        ("v1.37.2", ("1.37", "1.38"), ("1.37.2", "1.38.0-beta.0")),
+    ],
+)
+def test_a_cluster_page_asks_what_an_upgrade_changes(
+    client_as: Callable[..., Any],
+    small: Snapshot,
+    version: str,
+    releases: tuple[str, str],
+    versions: tuple[str, str],
+) -> None:
     """The link leads to the form with both releases; tried, the verdict names them."""
-    Cluster.objects.filter(pk=small.cluster_id).update(server_version="v1.35.9-gke.100")
+    Cluster.objects.filter(pk=small.cluster_id).update(server_version=version)
     client = client_as("editor")
     (link,) = [
         element["href"] for element in elements(client.get("/clusters/small/"), "a") if "Rehearse" in element.text
@@ -288,10 +307,12 @@ def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., An
     form = client.get(unescape(link)).context["form"]
     assert form.is_valid(), form.errors
     question = form.cleaned_data
-    assert (question["on"], question["release"], question["baseline_release"]) == ("cluster:small", "1.37", "1.35")
+    assert (question["on"], question["baseline_release"], question["release"]) == ("cluster:small", *releases)
     client.post("/gate/", {**form.data, "do": "try"})
     gate = Gate.objects.get()
-    assert (gate.process, gate.baseline_process) == ({"release": "1.37"}, {"release": "1.35"})
+    assert [process["release"] for process in (gate.baseline_process, gate.process)] == list(releases)
     assert gate.verdict is not None
-    assert gate.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"
-    assert gate.verdict["baseline"] == gate.baseline_title == "kube-scheduler's defaults as kube-scheduler 1.35.4"
+    assert gate.verdict["policy"] == f"default@1 as kube-scheduler {versions[1]}"
+    assert (
+        gate.verdict["baseline"] == gate.baseline_title == f"kube-scheduler's defaults as kube-scheduler {versions[0]}"
+    )

@@ -280,6 +280,15 @@ def test_an_upgrade_is_one_policy_under_two_releases(run: Run) -> None:
     assert (status, bool(moved["value"])) in ((0, False), (1, True))
 
 
+def test_an_upgrade_to_a_preview_names_its_version(run: Run) -> None:
+    options = ("--policy", "defaults.yaml", "--snapshot", "cluster.json", "--baseline", "defaults.yaml")
+    status, out, _ = run(*options, "--release", "1.38", "--baseline-release", "1.37", "--max-moved", "any")
+    verdict = json.loads(out)
+    assert (status, verdict["baseline"]) == (0, "defaults.yaml as kube-scheduler 1.37.2")
+    assert verdict["policy"] == "defaults.yaml as kube-scheduler 1.38.0-beta.0"
+    assert {change["since"] for change in verdict["upgrade"]["changes"]} == {"1.38"}
+
+
 @pytest.mark.parametrize(
     ("options", "expected_error"),
     [

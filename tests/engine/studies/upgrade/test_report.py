@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kschedweb.clusters import demo
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, get_release
 from kschedweb.engine.releases.changes import CHANGES
@@ -125,3 +126,23 @@ def test_the_report_counts_what_the_comparison_counts() -> None:
     for group_row in verdict.upgrade["pods"]:
         follow = [pod["follows"] for pod in group_row["pods"]]
         assert (sum(follow), follow) == (group_row["following"], sorted(follow))
+
+
+def test_an_upgrade_to_the_preview_has_its_changes() -> None:
+    report = upgraded("spread-everything", "1.37", "1.38")
+    assert report is not None
+    (group,) = report["pods"]
+    assert (group["plugin"], "spread-everything" in group["changes"]) == ("PodTopologySpread", True)
+    assert (group["pods"][0]["before"], group["pods"][0]["after"]) == ("a", "b")
+    assert {row["since"] for row in report["changes"]} == {"1.38"}
+
+
+def test_the_demo_cluster_stays_as_it_is_in_the_preview() -> None:
+    """None of its pods does what the two releases decide otherwise; fields and gates of the configuration change."""
+    before, after = (GatePolicy("policy", None, RELEASES[release]) for release in ("1.37", "1.38"))
+    prepared = prepared_of(demo.generate_cluster())
+    report = compute_verdict(prepared, GateQuestion(after, before, Thresholds(), "the demo")).upgrade
+    assert report is not None
+    assert (report["to"], report["pods"], report["messages"]) == ("kube-scheduler 1.38.0-beta.0", [], [])
+    assert "Plugins.placementFeasible" in {row["path"] for row in report["fields"]}
+    assert "DRAFractionalCapacityRange" in {row["name"] for row in report["gates"]}
