@@ -32,7 +32,7 @@ PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 QUESTIONS = {
     "autoscaling", "autoscaling-groups",
     "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
-    "descheduling", "load-aware-curves", "plans",
+    "descheduling", "load-aware-curves", "mcp", "plans",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip
 # A viewer makes and revokes tokens of their own, and says how pages look to them.
