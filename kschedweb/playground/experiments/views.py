@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.jobs.models import ENDED
-from kschedweb.playground.experiments import charts, selectors, services
+from kschedweb.playground.experiments import charts, selectors, services, tables
 from kschedweb.playground.experiments.forms import ExperimentForm
 from kschedweb.playground.experiments.models import Experiment, Recording
 from kschedweb.playground.scenarios.uploads import receive_file
@@ -91,7 +91,12 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
         ]
         engines = [(selectors.policy_label(series.policy), series.engines) for series in listed if series.engines]
         context["engines"] = sorted(engines, key=lambda pair: pair[1])
-        context |= {"measures": parts, "best": parts[0], "skew": charts.skew_chart(listed)}
+        context |= {
+            "policies_table": tables.POLICIES,
+            "measures": parts,
+            "best": parts[0],
+            "skew": charts.skew_chart(listed),
+        }
         context |= {"distribution": charts.distribution_chart(listed)}
     return render(request, "playground/experiments/detail.html", context)
 

@@ -11,6 +11,7 @@ from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcom
 from kschedweb.playground.runs.rows import LazyRows, sort_rows
 from kschedweb.playground.runs.sections import TIME_CELL
 from kschedweb.web import messages
+from kschedweb.web.durations import format_duration
 from kschedweb.web.tables import Column, RowTable
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -42,7 +43,6 @@ _BY_KIND = {
     MoveKind.FAILED: FAILED,
 }
 ORDERS = ("pod", "state", "node", "arrived", "waited", "tries")
-HEAD = ("pod", "state", "node", "arrived", "bound", "waited", "left", "attempts", "message")
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,6 @@ class PodRow:
     @property
     def words(self) -> str:
         return STATES[self.state]
-
-    def cells(self) -> tuple[object, ...]:
-        return (self.key, self.state, self.node, self.arrived, self.bound, self.waited, self.departed, self.attempts,
-                self.message)  # fmt: skip
 
 
 def pod_states(outcome: RunOutcome, time: float) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
@@ -227,6 +223,21 @@ class MoveList(LazyRows[MoveRow]):
         )
 
 
+PODS = RowTable(
+    "pods",
+    _("Pods"),
+    (
+        Column("pod", _("Pod"), sort="pod", value="key", cell="playground/runs/cells/pod.html", cell_css="name"),
+        Column("state", _("State"), sort="state", cell="playground/runs/cells/state.html"),
+        Column("node", _("Node"), sort="node"),
+        Column("arrived", _("Arrived"), "number", sort="arrived", cell=lambda row: format_duration(row.arrived)),
+        Column("bound"),
+        Column("waited", _("Waited"), "number", sort="waited", cell=lambda row: format_duration(row.waited)),
+        Column("left", value="departed"),
+        Column("attempts", _("Tries"), "number", sort="tries"),
+        Column("message", _("Last message"), cell_css="message small"),
+    ),
+)
 MOVES = RowTable(
     "moves",
     _("Pods that had to leave"),

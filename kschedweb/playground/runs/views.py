@@ -213,6 +213,7 @@ def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> 
         "page": Paginator(pods, PAGE_SIZE).get_page(request.GET.get("page")),
         "states": [(name, pod_rows.STATES[name], number) for name, number in by_state.items()],
         "all_pods": len(outcome.pods),
+        "pods_table": pod_rows.PODS,
         "forced": forced[:EVENTS_SHOWN],
         "moves_table": pod_rows.MOVES,
         "forced_count": len(forced),
@@ -233,7 +234,7 @@ def _export_file(form: str, table: str, run: Run, outcome: RunOutcome, pods: Pod
     if table in SECTION_FILES:
         row_table, rows = SECTION_FILES[table]
         return export_table(form, name, row_table, rows(outcome))
-    return export_rows(form, f"run-{run.pk}-pods", pod_rows.HEAD, (row.cells() for row in pods))
+    return export_table(form, f"run-{run.pk}-pods", pod_rows.PODS, pods)
 
 
 @require_safe
