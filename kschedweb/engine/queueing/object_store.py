@@ -29,8 +29,8 @@ from kschedweb.engine.queueing.world import KueueWorld
 
 # Kinds in the order in which their controllers start.
 START_ORDER = (
-    "Namespace", "LimitRange", "Topology", "Node", "Pod", "ResourceFlavor", "AdmissionCheck", "Cohort", "ClusterQueue",
-    "LocalQueue",
+    "Namespace", "LimitRange", "RuntimeClass", "Topology", "Node", "Pod", "ResourceFlavor", "AdmissionCheck", "Cohort",
+    "ClusterQueue", "LocalQueue",
 )  # fmt: skip
 # Annotations of pods that topology-aware scheduling placed, which count as workloads (`IsTAS`).
 _TOPOLOGY_ANNOTATIONS = frozenset(
@@ -96,6 +96,7 @@ class ObjectStore:
         cache = world.cache
         self._starters: dict[str, Callable[[Json], object]] = {
             "Namespace": self._set_namespace,
+            "RuntimeClass": self._set_runtime_class,
             "Topology": lambda raw: cache.set_topology(read_topology(raw)),
             "Node": lambda raw: cache.set_node(read_topology_node(raw)),
             "Pod": self._set_pod,
@@ -154,6 +155,10 @@ class ObjectStore:
     def _set_namespace(self, raw: Json) -> None:
         labels = get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.")
         self._world.namespaces[get_name(raw)] = labels
+
+    def _set_runtime_class(self, raw: Json) -> None:
+        overhead = get_mapping(get_mapping(raw, "overhead"), "podFixed", "overhead.")
+        self._world.set_runtime_class(get_name(raw), overhead)
 
     def _set_pod(self, raw: Json) -> None:
         """Count a pod that runs outside of topology-aware scheduling."""

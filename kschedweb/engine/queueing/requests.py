@@ -124,10 +124,14 @@ def summarize_limits(limit_ranges: Iterable[Json]) -> dict[str, LimitSummary]:
     return summary
 
 
-def adjust_pod_set(pod_set: PodSet, limits: dict[str, LimitSummary]) -> PodSet:
-    """Return ``pod_set`` with the defaults of LimitRanges, and limits for missing requests (`AdjustResources`)."""
+def adjust_pod_set(pod_set: PodSet, limits: dict[str, LimitSummary], overheads: dict[str, Json]) -> PodSet:
+    """Return ``pod_set`` with its RuntimeClass's overhead, defaults, and limits as requests (`AdjustResources`)."""
     defaults = limits.get("Container", LimitSummary({}, {}, {}, {}))
-    spec, adjusted = pod_set.spec, {}
+    spec = pod_set.spec
+    adjusted: Json = {}
+    overhead = overheads.get(get_string(spec, "runtimeClassName", "spec."))
+    if overhead and not spec.get("overhead"):
+        adjusted["overhead"] = overhead
     for key in _CONTAINER_LISTS:
         containers = get_objects(spec, key, "spec.")
         completed = [_complete_container(container, defaults) for container in containers]

@@ -22,9 +22,7 @@ from kschedweb.engine.queueing.amounts import (
 )
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.requests import (
-    LimitSummary,
     RequestOptions,
-    adjust_pod_set,
     count_requests,
     sum_pod_requests,
 )
@@ -131,12 +129,8 @@ class InfoFactory:
             facts = self._facts[id(pod_sets)] = PodSetFacts(pod_sets, requests, describe_shape(pod_sets))
         return facts
 
-    def create(self, workload: Workload, limits: dict[str, LimitSummary] | None = None) -> WorkloadInfo:
-        """Return what is known of ``workload``; with ``limits`` its resources are adjusted."""
-        if limits is not None:
-            pod_sets = tuple(adjust_pod_set(pod_set, limits) for pod_set in workload.pod_sets)
-            if any(new is not old for new, old in zip(pod_sets, workload.pod_sets, strict=True)):
-                workload = replace(workload, pod_sets=pod_sets)
+    def create(self, workload: Workload) -> WorkloadInfo:
+        """Return what is known of ``workload`` as it is written."""
         info = WorkloadInfo(workload)
         if workload.status.admission is not None:
             info.cluster_queue = workload.status.admission.cluster_queue

@@ -10,9 +10,9 @@ from kschedweb.engine.queueing.cache import KueueCache
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.objects import ClusterQueue, LocalQueue
 from kschedweb.engine.queueing.queues import QueueManager
-from kschedweb.engine.queueing.requests import LimitSummary, summarize_limits
+from kschedweb.engine.queueing.requests import LimitSummary, adjust_pod_set, summarize_limits
 from kschedweb.engine.queueing.status_changes import keep_managed, mark_evicted
-from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workload import PodSet, Workload, WorkloadOrdering
 from kschedweb.engine.queueing.workload_info import InfoFactory, WorkloadInfo
 from kschedweb.engine.values import dataclass
 
@@ -91,6 +91,10 @@ class KueueWorld:
         # Namespace -> LimitRanges by name.
         self._limit_ranges: dict[str, dict[str, Json]] = {}
         self._limits: dict[str, dict[str, LimitSummary]] = {}
+        # RuntimeClass -> what its pods need beside their containers.
+        self._overheads: dict[str, Json] = {}
+        # Identity of pod sets -> them, and as limits and overheads leave them.
+        self._adjusted: dict[int, tuple[tuple[PodSet, ...], tuple[PodSet, ...]]] = {}
         # Workloads whose eviction was issued, but not yet seen.
         self.expected_evictions: set[str] = set()
         self.log = CycleLog()
@@ -102,13 +106,27 @@ class KueueWorld:
     def set_limit_range(self, namespace: str, name: str, raw: Json) -> None:
         self._limit_ranges.setdefault(namespace, {})[name] = raw
         self._limits[namespace] = summarize_limits(self._limit_ranges[namespace].values())
+        self._adjusted.clear()
+
+    def set_runtime_class(self, name: str, overhead: Json) -> None:
+        """Take in what each pod of a RuntimeClass needs beside its containers."""
+        self._overheads[name] = overhead
+        self._adjusted.clear()
 
     def limits(self, namespace: str) -> dict[str, LimitSummary]:
         return self._limits.get(namespace, {})
 
     def create_info(self, workload: Workload) -> WorkloadInfo:
         """Return what is known of ``workload``, its resources adjusted."""
-        return self.factory.create(workload, self.limits(workload.namespace))
+        original = workload.pod_sets
+        if id(original) not in self._adjusted:
+            limits = self.limits(workload.namespace)
+            adjusted = tuple(adjust_pod_set(pod_set, limits, self._overheads) for pod_set in original)
+            is_same = all(new is old for new, old in zip(adjusted, original, strict=True))
+            # Kept with the original, whose identity stays its own so.
+            self._adjusted[id(original)] = (original, original if is_same else adjusted)
+        pod_sets = self._adjusted[id(original)][1]
+        return self.factory.create(workload if pod_sets is original else replace(workload, pod_sets=pod_sets))
 
     def list_workloads(self) -> list[Workload]:
         return [self.workloads[key] for key in sorted(self.workloads)]

@@ -79,3 +79,13 @@ def test_an_object_that_cannot_be_read_is_named() -> None:
     scenario = make_scenario(make_workload("a", "many"))
     with pytest.raises(QueueingError, match="many"):
         answer_scenario(scenario)
+
+
+def test_the_overhead_of_a_runtime_class_counts_for_quota() -> None:
+    workload = make_workload("a", "3")
+    workload["spec"]["podSets"][0]["template"]["spec"]["runtimeClassName"] = "kata"
+    scenario = make_scenario(workload)
+    overhead = {"podFixed": {"cpu": "2"}}
+    scenario["objects"].append({"kind": "RuntimeClass", "metadata": {"name": "kata"}, "overhead": overhead})
+    (condition,) = answer_scenario(scenario)["workloads"]["ns/a"]["conditions"]
+    assert condition["message"].endswith("current podset request (5) > maximum capacity (4)")

@@ -38,7 +38,7 @@ KUEUE_KINDS = frozenset({
     "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "Workload",
     "WorkloadPriorityClass",
 })  # fmt: skip
-_OTHER_KINDS = frozenset({"LimitRange", "Namespace", "Node", "PriorityClass"})
+_OTHER_KINDS = frozenset({"LimitRange", "Namespace", "Node", "PriorityClass", "RuntimeClass"})
 # Only topology-aware scheduling looks at pods.
 _TOPOLOGY_KINDS = frozenset({"Pod"})
 _CLASS_KINDS = frozenset({"PriorityClass", "WorkloadPriorityClass"})
