@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytest_plugins = [
-    *(f"tests.support.{name}" for name in ("controlplane", "browser", "folders", "place", "sandbox")),
+    *(f"tests.support.{name}" for name in ("controlplane", "browser", "demo", "folders", "place", "sandbox")),
     *(f"tests.originals.{name}" for name in ("charts", "keycloak", "kubectl")),
 ]
 

@@ -26,7 +26,7 @@ WORKED_OUT = '#cell .arithmetic[data-announce="NodeResourcesFit on gpu-a-2"]'
 
 
 @pytest.fixture(autouse=True)
-def demo(transactional_db: None) -> None:
+def demo(transactional_db: None, plain_demo: None) -> None:
     demo_load()
 
 

@@ -19,7 +19,7 @@ PageAs = Callable[..., "Page"]
 
 
 @pytest.fixture(autouse=True)
-def demo(transactional_db: None) -> None:
+def demo(transactional_db: None, plain_demo: None) -> None:
     demo_load()
 
 

@@ -40,7 +40,7 @@ def cell_paths(page: Page, place: int = 0) -> str:
 
 
 @pytest.fixture
-def demo(transactional_db: None) -> None:
+def demo(transactional_db: None, plain_demo: None) -> None:
     demo_load()
 
 

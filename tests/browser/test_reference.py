@@ -15,7 +15,7 @@ from tests.support.tiers import one_of
 
 
 @pytest.fixture(autouse=True)
-def demo(transactional_db: None) -> None:
+def demo(transactional_db: None, plain_demo: None) -> None:
     demo_load()
 
 

@@ -6,19 +6,15 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from pytest_django import Settings
 
-from kschedweb.clusters import demo
 from kschedweb.clusters.connecting import client
-from kschedweb.clusters.signals import demo_loaded
 from kschedweb.engine.json_types import Json
 
-DEMO = cache(demo.generate_cluster)
 Answer = Callable[["Request"], tuple[int, dict[str, str], bytes]]
 
 
@@ -105,10 +101,3 @@ def odd_server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     server.server.shutdown()
     server.server.server_close()
     thread.join()
-
-
-@pytest.fixture
-def plain_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The demo is its objects alone, which are made once: nobody records what they use."""
-    monkeypatch.setattr(demo, "generate_cluster", DEMO)
-    monkeypatch.setattr(demo_loaded, "receivers", [])

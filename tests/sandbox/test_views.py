@@ -120,6 +120,6 @@ def test_pages_without_anything_at_work_offer_the_sandbox(client_as: AsRole, clu
         assert elements(client.get(address), "#main a[href=/sandbox/]"), address
 
 
-def test_the_overview_of_the_demo_leads_there(client_as: AsRole, cluster: Cluster) -> None:
+def test_the_overview_of_the_demo_leads_there(client_as: AsRole, cluster: Cluster, plain_demo: None) -> None:
     demo = demo_load()
     assert elements(client_as("viewer").get("/", {"cluster": demo.name}), "#main a[href=/sandbox/]")

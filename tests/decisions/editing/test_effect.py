@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_demo")]
 PACK = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

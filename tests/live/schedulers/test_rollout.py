@@ -225,6 +225,7 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
     client_as: Callable[[str], Client],
     api_as: Callable[[str], APIClient],
     monkeypatch: pytest.MonkeyPatch,
+    plain_demo: None,
 ) -> None:
     monkeypatch.setattr(rollout, "POD_LIMIT", 20)
     # How far it gets in time is another matter.
@@ -266,6 +267,7 @@ def test_a_job_asks_all_pods_and_those_of_a_large_cluster(
     client_as: Callable[[str], Client],
     api_as: Callable[[str], APIClient],
     monkeypatch: pytest.MonkeyPatch,
+    plain_demo: None,
 ) -> None:
     monkeypatch.setattr(rollout, "compute_effect", partial(effect.compute_effect, seconds=600.0))
     monkeypatch.setattr(decision_questions, "MOST_SHOWN", 100)

@@ -239,7 +239,11 @@ def test_the_refusal_stands_beside_the_policy_and_at_its_path(
 
 
 def test_simulations_and_explanations_ask_nobody(
-    admin: User, settings: Settings, server: tuple[int, list[str]], api_as: Callable[[str], APIClient]
+    admin: User,
+    settings: Settings,
+    server: tuple[int, list[str]],
+    api_as: Callable[[str], APIClient],
+    plain_demo: None,
 ) -> None:
     settings.EXTENDER_ALLOWLIST, settings.EXTENDER_ALLOW_INSECURE = ["127.0.0.0/8"], True
     demo_load(user=admin)
