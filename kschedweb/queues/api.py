@@ -18,7 +18,7 @@ from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
 from kschedweb.queues import presentation, selectors
 from kschedweb.queues.forms import ForecastForm
 from kschedweb.web.errors import ApplicationError

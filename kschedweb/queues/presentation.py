@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource, Requests
 from kschedweb.engine.queueing.explaining.queue_positions import QueuedWorkload, QuotaHolder, list_positions
 from kschedweb.engine.queueing.explaining.quota_bars import QuotaBar, QuotaTreeNode, describe_queue, list_trees
+from kschedweb.engine.queueing.quota.amounts import UNLIMITED, FlavorResource, Requests
 from kschedweb.queues import words
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from kschedweb.decisions.words import join_with_and
-from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource
-from kschedweb.engine.queueing.assignment import PreemptionMode
+from kschedweb.engine.queueing.cycle.assignment import PreemptionMode
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
 from kschedweb.engine.queueing.explaining.flavor_nodes import NodeExclusion
 from kschedweb.engine.queueing.explaining.forecast import ForecastEnd, RunTimeSource
 from kschedweb.engine.queueing.explaining.quota_chains import BORROWING_LIMIT
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
-from kschedweb.engine.queueing.preemption import (
+from kschedweb.engine.queueing.preemption.preemption import (
     IN_CLUSTER_QUEUE,
     IN_COHORT_FAIR_SHARING,
     IN_COHORT_RECLAIM_WHILE_BORROWING,
 )
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.quota.amounts import UNLIMITED, FlavorResource
 from kschedweb.web.counting import format_count
 from kschedweb.web.durations import format_duration, format_range
 from kschedweb.web.units import format_amount
@@ -27,8 +27,7 @@ from kschedweb.web.units import format_amount
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kschedweb.engine.queueing.amounts import Requests
-    from kschedweb.engine.queueing.assignment import FlavorAttempt, QuotaCheck
+    from kschedweb.engine.queueing.cycle.assignment import FlavorAttempt, QuotaCheck
     from kschedweb.engine.queueing.explaining.evictions import EvictionCandidate, EvictionSearch
     from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation
     from kschedweb.engine.queueing.explaining.flavor_nodes import FlavorNodes
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.queueing.explaining.next_cycle import CycleNeighbour
     from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
     from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy
+    from kschedweb.engine.queueing.quota.amounts import Requests
 
 # A colour, an icon and a word for each verdict.
 _WAITS = ("amber", "clock", gettext_noop("waits"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.cycle import CycleResult, QuotaScheduler
+from kschedweb.engine.queueing.cycle.cycle import CycleResult, QuotaScheduler
 from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation, explain_workload
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_state
 from kschedweb.engine.queueing.explaining.quota_bars import list_trees

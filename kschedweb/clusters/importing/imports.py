@@ -33,7 +33,7 @@ from kschedweb.engine.objects.lists import (
 )
 from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.object_store import check_object
-from kschedweb.engine.queueing.webhooks import find_object_refusals
+from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
 from kschedweb.engine.refusals import ApiRefusal, find_refusals
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.web.errors import ApplicationError

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.amounts import FlavorResource, format_amount, subtract_amounts
-from kschedweb.engine.queueing.conditions import Condition
-from kschedweb.engine.queueing.cycle import CycleResult
-from kschedweb.engine.queueing.entries import ASSUMED, CycleEntry
-from kschedweb.engine.queueing.quota_tree import QuotaNode
-from kschedweb.engine.queueing.shares import compute_share
+from kschedweb.engine.queueing.cycle.cycle import CycleResult
+from kschedweb.engine.queueing.cycle.entries import ASSUMED, CycleEntry
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, format_amount, subtract_amounts
+from kschedweb.engine.queueing.quota.quota_tree import QuotaNode
+from kschedweb.engine.queueing.quota.shares import compute_share
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
-from kschedweb.engine.queueing.workload import Workload
+from kschedweb.engine.queueing.workloads.conditions import Condition
+from kschedweb.engine.queueing.workloads.workload import Workload
 from kschedweb.engine.queueing.world import KueueEvent, KueueWorld
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kschedweb.engine.objects.labels import Labels, Selector
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import PODS, FlavorResource, Requests, add_amounts, add_requests
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import (
+from kschedweb.engine.queueing.quota.amounts import PODS, FlavorResource, Requests, add_amounts, add_requests
+from kschedweb.engine.queueing.quota.objects import (
     MULTIKUEUE_CONTROLLER,
     PROVISIONING_CONTROLLER,
     STOP_NONE,
@@ -23,9 +22,10 @@ from kschedweb.engine.queueing.objects import (
     Topology,
     TopologyNode,
 )
-from kschedweb.engine.queueing.quota_tree import CohortCycleError, CohortNode, QuotaForest, QuotaNode
-from kschedweb.engine.queueing.workload import Workload
-from kschedweb.engine.queueing.workload_info import InfoFactory, WorkloadInfo
+from kschedweb.engine.queueing.quota.quota_tree import CohortCycleError, CohortNode, QuotaForest, QuotaNode
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.workload import Workload
+from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, WorkloadInfo
 
 ACTIVE, PENDING = "active", "pending"
 

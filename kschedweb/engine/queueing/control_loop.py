@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.conditions import Condition
-from kschedweb.engine.queueing.status_changes import pick_reason, release_quota, set_finished, set_requeued
-from kschedweb.engine.queueing.workload import Workload
-from kschedweb.engine.queueing.workload_controller import WorkloadEvents, WorkloadReconciler
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.conditions import Condition
+from kschedweb.engine.queueing.workloads.status_changes import pick_reason, release_quota, set_finished, set_requeued
+from kschedweb.engine.queueing.workloads.workload import Workload
+from kschedweb.engine.queueing.workloads.workload_controller import WorkloadEvents, WorkloadReconciler
 from kschedweb.engine.queueing.world import KueueWorld
 
 # How often the controllers look again before a loop is broken off.

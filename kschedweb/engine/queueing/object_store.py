@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_string, get_string_map
-from kschedweb.engine.queueing.objects import (
+from kschedweb.engine.queueing.quota.objects import (
     ClusterQueue,
     Cohort,
     LocalQueue,
@@ -22,9 +22,9 @@ from kschedweb.engine.queueing.objects import (
     read_topology,
     read_topology_node,
 )
-from kschedweb.engine.queueing.quota_tree import CohortCycleError
-from kschedweb.engine.queueing.requests import sum_pod_requests
-from kschedweb.engine.queueing.workload import Workload, read_workload
+from kschedweb.engine.queueing.quota.quota_tree import CohortCycleError
+from kschedweb.engine.queueing.workloads.requests import sum_pod_requests
+from kschedweb.engine.queueing.workloads.workload import Workload, read_workload
 from kschedweb.engine.queueing.world import KueueWorld
 
 # Kinds in the order in which their controllers start.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kschedweb.engine.objects.labels import Labels, Selector
-from kschedweb.engine.queueing.entries import (
+from kschedweb.engine.queueing.cycle.entries import (
     FAILED_AFTER_NOMINATION,
     NAMESPACE_MISMATCH,
     NO_FIT,
@@ -15,10 +15,10 @@ from kschedweb.engine.queueing.entries import (
     PREEMPTION_FAILED,
     PREEMPTION_NO_CANDIDATES,
 )
-from kschedweb.engine.queueing.objects import ClusterQueue, Cohort, LocalQueue
-from kschedweb.engine.queueing.quota_tree import QuotaForest, QuotaNode
-from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.quota.objects import ClusterQueue, Cohort, LocalQueue
+from kschedweb.engine.queueing.quota.quota_tree import QuotaForest, QuotaNode
+from kschedweb.engine.queueing.workloads.workload import Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 
 # Reasons with which a workload of BestEffortFIFO is tried again at once.
 _IMMEDIATE_REASONS = frozenset({FAILED_AFTER_NOMINATION, PENDING_PREEMPTION, PREEMPTION_FAILED})

@@ -28,19 +28,19 @@ from kschedweb.engine.queueing.answer import (
     describe_tree,
     describe_workloads,
 )
-from kschedweb.engine.queueing.conditions import Condition, Conditions, find_condition
 from kschedweb.engine.queueing.control_loop import ControlLoop
-from kschedweb.engine.queueing.cycle import QuotaScheduler
-from kschedweb.engine.queueing.fair_preemption import DEFAULT_STRATEGIES
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
 from kschedweb.engine.queueing.gates import GateError, parse_gates
 from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
-from kschedweb.engine.queueing.objects import get_name, get_namespace
-from kschedweb.engine.queueing.requests import read_request_options
+from kschedweb.engine.queueing.preemption.fair_preemption import DEFAULT_STRATEGIES
+from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
-from kschedweb.engine.queueing.status_changes import set_check
-from kschedweb.engine.queueing.webhooks import find_object_refusals
-from kschedweb.engine.queueing.workload import PENDING, Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import InfoFactory
+from kschedweb.engine.queueing.workloads.conditions import Condition, Conditions, find_condition
+from kschedweb.engine.queueing.workloads.requests import read_request_options
+from kschedweb.engine.queueing.workloads.status_changes import set_check
+from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
+from kschedweb.engine.queueing.workloads.workload import PENDING, Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import InfoFactory
 from kschedweb.engine.queueing.world import CycleLog, KueueConfiguration, KueueWorld
 from kschedweb.engine.values import dataclass
 

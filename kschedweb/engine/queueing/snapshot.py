@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from kschedweb.engine.queueing.amounts import Quantities, Requests, add_requests
 from kschedweb.engine.queueing.cache import ACTIVE, CachedClusterQueue, KueueCache
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import ANY, ResourceFlavor, ResourceGroup
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaForest, QuotaNode
-from kschedweb.engine.queueing.topology_assignments import HOSTNAME, domain_id
-from kschedweb.engine.queueing.topology_snapshot import TopologySnapshot
-from kschedweb.engine.queueing.workload_info import TopologyUsage, Usage, WorkloadInfo
+from kschedweb.engine.queueing.quota.amounts import Quantities, Requests, add_requests
+from kschedweb.engine.queueing.quota.objects import ANY, ResourceFlavor, ResourceGroup
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaForest, QuotaNode
+from kschedweb.engine.queueing.topology.topology_assignments import HOSTNAME, domain_id
+from kschedweb.engine.queueing.topology.topology_snapshot import TopologySnapshot
+from kschedweb.engine.queueing.workloads.workload_info import TopologyUsage, Usage, WorkloadInfo
 
 # Whether a usage fits: FITS, or what it lacks.
 FITS, LACKS_QUOTA, LACKS_TOPOLOGY = "fits", "quota", "topology"

@@ -8,12 +8,12 @@ from dataclasses import field, replace
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.cache import KueueCache
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import ClusterQueue, LocalQueue
 from kschedweb.engine.queueing.queues import QueueManager
-from kschedweb.engine.queueing.requests import LimitSummary, adjust_pod_set, summarize_limits
-from kschedweb.engine.queueing.status_changes import keep_managed, mark_evicted
-from kschedweb.engine.queueing.workload import PodSet, Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import InfoFactory, WorkloadInfo
+from kschedweb.engine.queueing.quota.objects import ClusterQueue, LocalQueue
+from kschedweb.engine.queueing.workloads.requests import LimitSummary, adjust_pod_set, summarize_limits
+from kschedweb.engine.queueing.workloads.status_changes import keep_managed, mark_evicted
+from kschedweb.engine.queueing.workloads.workload import PodSet, Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 

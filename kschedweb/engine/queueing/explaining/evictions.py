@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.queueing.amounts import FlavorResource
-from kschedweb.engine.queueing.assignment import Assignment, AssignmentMode
-from kschedweb.engine.queueing.cycle import SchedulingCycle
-from kschedweb.engine.queueing.entries import CycleEntry
+from kschedweb.engine.queueing.cycle.assignment import Assignment, AssignmentMode
+from kschedweb.engine.queueing.cycle.cycle import SchedulingCycle
+from kschedweb.engine.queueing.cycle.entries import CycleEntry
 from kschedweb.engine.queueing.explaining.queue_positions import QuotaHolder, describe_holder
 from kschedweb.engine.queueing.explaining.queue_state import QueueState
-from kschedweb.engine.queueing.objects import NEVER
-from kschedweb.engine.queueing.preemption import PreemptionContext
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict, PreemptionJournal
+from kschedweb.engine.queueing.preemption.preemption import PreemptionContext
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict, PreemptionJournal
+from kschedweb.engine.queueing.quota.amounts import FlavorResource
+from kschedweb.engine.queueing.quota.objects import NEVER
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 

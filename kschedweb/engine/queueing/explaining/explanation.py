@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import FlavorResource, Requests
-from kschedweb.engine.queueing.assignment import (
+from kschedweb.engine.queueing.cycle.assignment import (
     EXCEEDS_MAX_QUOTA,
     NO_MATCHING_FLAVOR,
     TOPOLOGY_PLACEMENT_FAILED,
@@ -15,7 +13,7 @@ from kschedweb.engine.queueing.assignment import (
     FlavorAttempt,
     pick_most_severe,
 )
-from kschedweb.engine.queueing.entries import CycleEntry
+from kschedweb.engine.queueing.cycle.entries import CycleEntry
 from kschedweb.engine.queueing.explaining.evictions import EvictionSearch, search_evictions
 from kschedweb.engine.queueing.explaining.flavor_nodes import FlavorNodes, find_small_flavors
 from kschedweb.engine.queueing.explaining.forecast import Forecast, forecast_admission
@@ -31,8 +29,16 @@ from kschedweb.engine.queueing.explaining.queue_state import QueueState
 from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain, trace_chain
 from kschedweb.engine.queueing.explaining.remedies import Remedy, find_remedies
 from kschedweb.engine.queueing.queues import QueueHead
-from kschedweb.engine.queueing.workload import GATED_BY_ANNOTATION, IS_ADMITTED, IS_FINISHED, PENDING, Workload
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Requests
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.workload import (
+    GATED_BY_ANNOTATION,
+    IS_ADMITTED,
+    IS_FINISHED,
+    PENDING,
+    Workload,
+)
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from enum import Enum
 
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.engine.queueing.amounts import PODS, Requests
 from kschedweb.engine.queueing.explaining.queue_state import QueueState
-from kschedweb.engine.queueing.objects import ResourceFlavor, TopologyNode, read_topology_node
-from kschedweb.engine.queueing.requests import sum_pod_requests
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.quota.amounts import PODS, Requests
+from kschedweb.engine.queueing.quota.objects import ResourceFlavor, TopologyNode, read_topology_node
+from kschedweb.engine.queueing.workloads.requests import sum_pod_requests
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 

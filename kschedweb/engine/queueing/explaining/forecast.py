@@ -10,12 +10,12 @@ from functools import partial
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_mapping
 from kschedweb.engine.patience import checkpoint
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.cycle import QuotaScheduler
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, build_state
-from kschedweb.engine.queueing.objects import get_name, get_namespace
-from kschedweb.engine.queueing.status_changes import set_check, sync_admitted
-from kschedweb.engine.queueing.workload import CHECK_READY, PENDING, Workload
+from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.status_changes import set_check, sync_admitted
+from kschedweb.engine.queueing.workloads.workload import CHECK_READY, PENDING, Workload
 from kschedweb.engine.values import dataclass
 
 # Cycles of a forecast; past these nothing is told.

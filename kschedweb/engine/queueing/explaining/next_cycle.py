@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing.cycle import QuotaScheduler
-from kschedweb.engine.queueing.entries import ASSUMED, CycleEntry
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
+from kschedweb.engine.queueing.cycle.entries import ASSUMED, CycleEntry
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, build_state
 from kschedweb.engine.values import dataclass
 

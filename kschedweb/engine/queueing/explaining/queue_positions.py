@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import FlavorResource, Requests, add_requests
 from kschedweb.engine.queueing.explaining.queue_state import QueueState
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Requests, add_requests
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 

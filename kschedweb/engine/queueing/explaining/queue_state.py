@@ -16,19 +16,19 @@ from kschedweb.engine.objects.json_access import (
     get_time,
 )
 from kschedweb.engine.objects.labels import SelectorError
-from kschedweb.engine.queueing.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.control_loop import ControlLoop
-from kschedweb.engine.queueing.cycle import SchedulingCycle
-from kschedweb.engine.queueing.entries import CycleEntry
-from kschedweb.engine.queueing.fair_preemption import DEFAULT_STRATEGIES
+from kschedweb.engine.queueing.cycle.cycle import SchedulingCycle
+from kschedweb.engine.queueing.cycle.entries import CycleEntry
 from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
-from kschedweb.engine.queueing.objects import get_name, get_namespace
+from kschedweb.engine.queueing.preemption.fair_preemption import DEFAULT_STRATEGIES
 from kschedweb.engine.queueing.queues import PreemptorMark, QueueHead
-from kschedweb.engine.queueing.requests import RequestOptions
+from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
-from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import InfoFactory, WorkloadInfo
+from kschedweb.engine.queueing.workloads.conditions import QUOTA_RESERVED
+from kschedweb.engine.queueing.workloads.requests import RequestOptions
+from kschedweb.engine.queueing.workloads.workload import Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, WorkloadInfo
 from kschedweb.engine.queueing.world import KueueConfiguration, KueueWorld
 from kschedweb.engine.values import dataclass
 

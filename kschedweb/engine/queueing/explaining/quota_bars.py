@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.queueing.amounts import FlavorResource, subtract_amounts
 from kschedweb.engine.queueing.cache import CachedClusterQueue
 from kschedweb.engine.queueing.explaining.queue_state import QueueState
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
-from kschedweb.engine.queueing.shares import compute_share
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, subtract_amounts
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaNode
+from kschedweb.engine.queueing.quota.shares import compute_share
 from kschedweb.engine.values import dataclass
 
 COHORT, QUEUE = "cohort", "queue"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from kschedweb.engine.queueing.amounts import FlavorResource, add_amounts, subtract_amounts
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, add_amounts, subtract_amounts
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaNode
 from kschedweb.engine.values import dataclass
 
 # What keeps a queue from having more: all quota of the tree is used, or a node's borrowingLimit.

@@ -9,18 +9,18 @@ from enum import Enum
 from itertools import pairwise
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.amounts import FlavorResource, add_amounts, subtract_amounts
-from kschedweb.engine.queueing.assignment import (
+from kschedweb.engine.queueing.cache import CachedClusterQueue, accumulate_cohort
+from kschedweb.engine.queueing.cycle.assignment import (
     NO_AFFINITY,
     UNTOLERATED_TAINT,
     AssignmentMode,
     FlavorAttempt,
     QuotaCheck,
 )
-from kschedweb.engine.queueing.cache import CachedClusterQueue, accumulate_cohort
-from kschedweb.engine.queueing.entries import CycleEntry
+from kschedweb.engine.queueing.cycle.entries import CycleEntry
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, with_workload
-from kschedweb.engine.queueing.objects import (
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, add_amounts, subtract_amounts
+from kschedweb.engine.queueing.quota.objects import (
     ANY,
     LOWER_OR_NEWER_EQUAL_PRIORITY,
     LOWER_PRIORITY,
@@ -28,9 +28,9 @@ from kschedweb.engine.queueing.objects import (
     PreemptionPolicy,
     ResourceQuota,
 )
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
-from kschedweb.engine.queueing.workload import PodSet
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaNode
+from kschedweb.engine.queueing.workloads.workload import PodSet
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 # Priorities that are tried, from the lowest.

@@ -17,7 +17,7 @@ from kschedweb.engine.queueing.explaining.queue_state import (
 from kschedweb.engine.queueing.explaining.quota_bars import list_trees
 from kschedweb.engine.queueing.explaining.quota_chains import BORROWING_LIMIT, TREE_QUOTA
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
 from tests.support.seed_queues import give_quota, list_objects, make_object, make_queue, make_workload
 
 # 2026-01-15T12:30:00Z

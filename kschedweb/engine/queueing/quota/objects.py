@@ -15,8 +15,8 @@ from kschedweb.engine.objects.json_access import (
 from kschedweb.engine.objects.labels import NOTHING, Selector, label_selector
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.objects.taints import Taint, Toleration, read_taints, read_tolerations
-from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource, Requests, read_amount, read_amounts
-from kschedweb.engine.queueing.conditions import is_condition_true, read_conditions
+from kschedweb.engine.queueing.quota.amounts import UNLIMITED, FlavorResource, Requests, read_amount, read_amounts
+from kschedweb.engine.queueing.workloads.conditions import is_condition_true, read_conditions
 from kschedweb.engine.values import dataclass
 
 STRICT_FIFO, BEST_EFFORT_FIFO = "StrictFIFO", "BestEffortFIFO"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kschedweb.engine.queueing.amounts import Requests, clamp, divide_amount
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import ResourceFlavor, Topology, TopologyNode
-from kschedweb.engine.queueing.topology_assignments import HOSTNAME, DomainValues, domain_id
-from kschedweb.engine.queueing.workload import TopologyRequest
-from kschedweb.engine.queueing.workload_info import DomainUsage
+from kschedweb.engine.queueing.quota.amounts import Requests, clamp, divide_amount
+from kschedweb.engine.queueing.quota.objects import ResourceFlavor, Topology, TopologyNode
+from kschedweb.engine.queueing.topology.topology_assignments import HOSTNAME, DomainValues, domain_id
+from kschedweb.engine.queueing.workloads.workload import TopologyRequest
+from kschedweb.engine.queueing.workloads.workload_info import DomainUsage
 
 MAX_PODS = 2**31 - 1
 

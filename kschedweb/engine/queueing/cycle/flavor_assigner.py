@@ -11,16 +11,7 @@ from kschedweb.engine.objects.affinity import REQUIRED
 from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.nodeselector import parse_term
 from kschedweb.engine.objects.taints import find_untolerated, read_tolerations
-from kschedweb.engine.queueing.amounts import (
-    PODS,
-    FlavorResource,
-    Quantities,
-    Requests,
-    add_amounts,
-    add_requests,
-    order_resources,
-)
-from kschedweb.engine.queueing.assignment import (
+from kschedweb.engine.queueing.cycle.assignment import (
     MISSING_FLAVOR,
     NO_AFFINITY,
     NO_MATCHING_FLAVOR,
@@ -39,7 +30,16 @@ from kschedweb.engine.queueing.assignment import (
     pick_most_severe,
 )
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import (
+from kschedweb.engine.queueing.quota.amounts import (
+    PODS,
+    FlavorResource,
+    Quantities,
+    Requests,
+    add_amounts,
+    add_requests,
+    order_resources,
+)
+from kschedweb.engine.queueing.quota.objects import (
     NEVER,
     PREEMPTION_OVER_BORROWING,
     TRY_NEXT_FLAVOR,
@@ -47,12 +47,21 @@ from kschedweb.engine.queueing.objects import (
     ResourceFlavor,
     ResourceGroup,
 )
-from kschedweb.engine.queueing.quota_tree import find_lowest_fit
+from kschedweb.engine.queueing.quota.quota_tree import find_lowest_fit
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.topology_flavors import apply_placements, check_topology, list_placement_requests
-from kschedweb.engine.queueing.topology_search import find_failure, place_workload
-from kschedweb.engine.queueing.workload import PodSet
-from kschedweb.engine.queueing.workload_info import NO_FLAVORS_LEFT, AssignmentState, PodSetRequests, WorkloadInfo
+from kschedweb.engine.queueing.topology.topology_flavors import (
+    apply_placements,
+    check_topology,
+    list_placement_requests,
+)
+from kschedweb.engine.queueing.topology.topology_search import find_failure, place_workload
+from kschedweb.engine.queueing.workloads.workload import PodSet
+from kschedweb.engine.queueing.workloads.workload_info import (
+    NO_FLAVORS_LEFT,
+    AssignmentState,
+    PodSetRequests,
+    WorkloadInfo,
+)
 from kschedweb.engine.values import dataclass
 
 

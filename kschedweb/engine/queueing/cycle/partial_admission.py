@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from kschedweb.engine.queueing.amounts import divide_amount
-from kschedweb.engine.queueing.workload import PodSet
+from kschedweb.engine.queueing.quota.amounts import divide_amount
+from kschedweb.engine.queueing.workloads.workload import PodSet
 
 AssignmentT = TypeVar("AssignmentT")
 TargetsT = TypeVar("TargetsT")

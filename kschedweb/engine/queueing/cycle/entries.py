@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing.amounts import Quantities, add_amounts, subtract_amounts
-from kschedweb.engine.queueing.assignment import Assignment, AssignmentMode
+from kschedweb.engine.queueing.cycle.assignment import Assignment, AssignmentMode
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.preemption import PreemptionTarget
+from kschedweb.engine.queueing.preemption.preemption import PreemptionTarget
+from kschedweb.engine.queueing.quota.amounts import Quantities, add_amounts, subtract_amounts
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.topology_flavors import compute_topology_usage
-from kschedweb.engine.queueing.workload_info import AssignmentState, Usage, WorkloadInfo
+from kschedweb.engine.queueing.topology.topology_flavors import compute_topology_usage
+from kschedweb.engine.queueing.workloads.workload_info import AssignmentState, Usage, WorkloadInfo
 
 # Statuses of an entry, in Kueue's words.
 NOMINATED, SKIPPED, ENTRY_EVICTED, ASSUMED, NOT_NOMINATED = "nominated", "skipped", "evicted", "assumed", ""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import order_resources
-from kschedweb.engine.queueing.conditions import Condition, truncate_condition
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.workload import (
+from kschedweb.engine.queueing.quota.amounts import order_resources
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.conditions import Condition, truncate_condition
+from kschedweb.engine.queueing.workloads.workload import (
     CHECK_PENDING,
     CHECK_RETRY,
     CheckState,
     QuotaAdmission,
     Workload,
 )
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 
 DEACTIVATED = "Deactivated"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.queueing.amounts import Quantities
-from kschedweb.engine.queueing.entries import CycleEntry
-from kschedweb.engine.queueing.quota_tree import CohortNode
-from kschedweb.engine.queueing.shares import DominantShare, compute_share
+from kschedweb.engine.queueing.cycle.entries import CycleEntry
+from kschedweb.engine.queueing.quota.amounts import Quantities
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode
+from kschedweb.engine.queueing.quota.shares import DominantShare, compute_share
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.workload import WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload import WorkloadOrdering
 
 
 def order_classically(entries: list[CycleEntry], ordering: WorkloadOrdering) -> list[CycleEntry]:

@@ -13,16 +13,16 @@ from kschedweb.engine.objects.affinity import REQUIRED
 from kschedweb.engine.objects.json_access import get_mapping, get_string_map
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_terms
 from kschedweb.engine.objects.taints import Toleration, find_untolerated, read_tolerations
-from kschedweb.engine.queueing.amounts import PODS, Requests, add_requests
-from kschedweb.engine.queueing.topology_assignments import DomainAssignment, TopologyAssignment, domain_id
-from kschedweb.engine.queueing.topology_snapshot import (
+from kschedweb.engine.queueing.quota.amounts import PODS, Requests, add_requests
+from kschedweb.engine.queueing.topology.topology_assignments import DomainAssignment, TopologyAssignment, domain_id
+from kschedweb.engine.queueing.topology.topology_snapshot import (
     MAX_PODS,
     TopologyDomain,
     TopologySnapshot,
     count_fitting,
     subtract_requests,
 )
-from kschedweb.engine.queueing.workload import PodSet, PodSetUpdate, SliceLayer, TopologyRequest
+from kschedweb.engine.queueing.workloads.workload import PodSet, PodSetUpdate, SliceLayer, TopologyRequest
 from kschedweb.engine.values import dataclass
 
 # Domain -> what pod sets of the same workload take of it.

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kschedweb.engine.queueing.topology_placement import DomainChooser, PlacementShape, fill_upwards
-from kschedweb.engine.queueing.topology_snapshot import TopologyDomain, TopologySnapshot
+from kschedweb.engine.queueing.topology.topology_placement import DomainChooser, PlacementShape, fill_upwards
+from kschedweb.engine.queueing.topology.topology_snapshot import TopologyDomain, TopologySnapshot
 
 
 class BalancedChoice(NamedTuple):

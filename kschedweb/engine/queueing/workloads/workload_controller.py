@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.cycle import explain_inadmissible
-from kschedweb.engine.queueing.objects import HOLD_AND_DRAIN, STOP_NONE, ClusterQueue, LocalQueue
-from kschedweb.engine.queueing.status_changes import (
+from kschedweb.engine.queueing.cycle.cycle import explain_inadmissible
+from kschedweb.engine.queueing.quota.objects import HOLD_AND_DRAIN, STOP_NONE, ClusterQueue, LocalQueue
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.status_changes import (
     DEACTIVATED,
     create_condition,
     find_retry_time,
@@ -18,7 +18,7 @@ from kschedweb.engine.queueing.status_changes import (
     set_requeued,
     sync_admitted,
 )
-from kschedweb.engine.queueing.workload import (
+from kschedweb.engine.queueing.workloads.workload import (
     CHECK_PENDING,
     CHECK_REJECTED,
     CHECK_RETRY,

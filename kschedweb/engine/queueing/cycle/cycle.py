@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from kschedweb.engine.objects.labels import Selector
-from kschedweb.engine.queueing.assignment import WAITING_FOR_QUOTA, Assignment, AssignmentMode
-from kschedweb.engine.queueing.conditions import truncate_event
-from kschedweb.engine.queueing.entries import (
+from kschedweb.engine.queueing.cycle.assignment import WAITING_FOR_QUOTA, Assignment, AssignmentMode
+from kschedweb.engine.queueing.cycle.entries import (
     ASSUMED,
     ENTRY_EVICTED,
     FAILED_AFTER_NOMINATION,
@@ -23,14 +22,18 @@ from kschedweb.engine.queueing.entries import (
     SKIPPED,
     CycleEntry,
 )
-from kschedweb.engine.queueing.flavor_assigner import AssignerOptions, FlavorAssigner
-from kschedweb.engine.queueing.partial_admission import find_largest_counts
-from kschedweb.engine.queueing.preemption import PreemptionTarget, describe_preemption, describe_priorities
-from kschedweb.engine.queueing.preemptor import Preemptor
+from kschedweb.engine.queueing.cycle.flavor_assigner import AssignerOptions, FlavorAssigner
+from kschedweb.engine.queueing.cycle.partial_admission import find_largest_counts
+from kschedweb.engine.queueing.cycle.tournament import FairTournament, order_classically
+from kschedweb.engine.queueing.preemption.preemption import PreemptionTarget, describe_preemption, describe_priorities
+from kschedweb.engine.queueing.preemption.preemptor import Preemptor
 from kschedweb.engine.queueing.queues import QueueHead
-from kschedweb.engine.queueing.requests import find_excessive_requests, find_limit_problems
 from kschedweb.engine.queueing.snapshot import FITS, LACKS_TOPOLOGY, ClusterQueueSnapshot, QueueingSnapshot
-from kschedweb.engine.queueing.status_changes import (
+from kschedweb.engine.queueing.topology.topology_flavors import apply_placements, list_placement_requests
+from kschedweb.engine.queueing.topology.topology_search import place_workload
+from kschedweb.engine.queueing.workloads.conditions import truncate_event
+from kschedweb.engine.queueing.workloads.requests import find_excessive_requests, find_limit_problems
+from kschedweb.engine.queueing.workloads.status_changes import (
     list_required_checks,
     pick_reason,
     propagate_requests,
@@ -39,11 +42,8 @@ from kschedweb.engine.queueing.status_changes import (
     set_preempted,
     sync_admitted,
 )
-from kschedweb.engine.queueing.topology_flavors import apply_placements, list_placement_requests
-from kschedweb.engine.queueing.topology_search import place_workload
-from kschedweb.engine.queueing.tournament import FairTournament, order_classically
-from kschedweb.engine.queueing.workload import CHECK_REJECTED, CHECK_RETRY, QuotaAdmission, Workload
-from kschedweb.engine.queueing.workload_info import AssignmentState, Usage, WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload import CHECK_REJECTED, CHECK_RETRY, QuotaAdmission, Workload
+from kschedweb.engine.queueing.workloads.workload_info import AssignmentState, Usage, WorkloadInfo
 from kschedweb.engine.queueing.world import KueueWorld, PreemptionRecord
 from kschedweb.engine.validation.fields import aggregate_problems
 from kschedweb.engine.values import dataclass

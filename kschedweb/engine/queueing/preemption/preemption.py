@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field
 
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import FlavorResource, Quantities
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import ANY, LOWER_OR_NEWER_EQUAL_PRIORITY, LOWER_PRIORITY
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict, PreemptionJournal
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict, PreemptionJournal
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Quantities
+from kschedweb.engine.queueing.quota.objects import ANY, LOWER_OR_NEWER_EQUAL_PRIORITY, LOWER_PRIORITY
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
-from kschedweb.engine.queueing.topology_placement import PlacementRequest
-from kschedweb.engine.queueing.topology_search import find_failure, place_workload
-from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import TopologyUsage, Usage, WorkloadInfo
+from kschedweb.engine.queueing.topology.topology_placement import PlacementRequest
+from kschedweb.engine.queueing.topology.topology_search import find_failure, place_workload
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.workload import Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import TopologyUsage, Usage, WorkloadInfo
 from kschedweb.engine.values import dataclass
 
 IN_CLUSTER_QUEUE = "InClusterQueue"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
-from kschedweb.engine.queueing.amounts import (
+from kschedweb.engine.queueing.gates import FeatureGates
+from kschedweb.engine.queueing.quota.amounts import (
     PODS,
     FlavorResource,
     Quantities,
@@ -20,14 +21,13 @@ from kschedweb.engine.queueing.amounts import (
     read_amounts,
     scale_requests,
 )
-from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.requests import (
+from kschedweb.engine.queueing.topology.topology_assignments import TopologyAssignment
+from kschedweb.engine.queueing.workloads.requests import (
     RequestOptions,
     count_requests,
     sum_pod_requests,
 )
-from kschedweb.engine.queueing.topology_assignments import TopologyAssignment
-from kschedweb.engine.queueing.workload import PodSet, Workload
+from kschedweb.engine.queueing.workloads.workload import PodSet, Workload
 from kschedweb.engine.values import dataclass
 
 # A search has come to the last flavor of its group.

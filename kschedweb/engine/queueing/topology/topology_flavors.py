@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing.assignment import Assignment, FlavorChoices, PodSetAssignment
-from kschedweb.engine.queueing.objects import ResourceFlavor, ResourceGroup
-from kschedweb.engine.queueing.requests import sum_pod_requests
+from kschedweb.engine.queueing.cycle.assignment import Assignment, FlavorChoices, PodSetAssignment
+from kschedweb.engine.queueing.quota.objects import ResourceFlavor, ResourceGroup
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.topology_placement import PlacementRequest
-from kschedweb.engine.queueing.topology_search import PlacementResults
-from kschedweb.engine.queueing.workload import (
+from kschedweb.engine.queueing.topology.topology_placement import PlacementRequest
+from kschedweb.engine.queueing.topology.topology_search import PlacementResults
+from kschedweb.engine.queueing.workloads.requests import sum_pod_requests
+from kschedweb.engine.queueing.workloads.workload import (
     CHECK_READY,
     DELAYED_PENDING,
     DELAYED_READY,
@@ -16,7 +16,7 @@ from kschedweb.engine.queueing.workload import (
     QuotaAdmission,
     Workload,
 )
-from kschedweb.engine.queueing.workload_info import DomainUsage, TopologyUsage, WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload_info import DomainUsage, TopologyUsage, WorkloadInfo
 
 
 class TopologyFlavorError(ValueError):

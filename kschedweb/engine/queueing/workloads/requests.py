@@ -16,8 +16,8 @@ from kschedweb.engine.objects.json_access import (
 )
 from kschedweb.engine.objects.quantity import NANO, parse_quantity, round_to_unit
 from kschedweb.engine.objects.resources import read_resources
-from kschedweb.engine.queueing.amounts import Requests, clamp, order_resources, read_amount
-from kschedweb.engine.queueing.workload import PodSet
+from kschedweb.engine.queueing.quota.amounts import Requests, clamp, order_resources, read_amount
+from kschedweb.engine.queueing.workloads.workload import PodSet
 from kschedweb.engine.validation.fields import Problem, Typed, invalid
 from kschedweb.engine.values import dataclass
 

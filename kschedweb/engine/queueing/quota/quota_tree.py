@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from kschedweb.engine.queueing.amounts import FlavorResource, Quantities, add_amounts, subtract_amounts
-from kschedweb.engine.queueing.objects import NO_QUOTA, Quotas, ResourceQuota
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Quantities, add_amounts, subtract_amounts
+from kschedweb.engine.queueing.quota.objects import NO_QUOTA, Quotas, ResourceQuota
 
 
 class CohortCycleError(ValueError):

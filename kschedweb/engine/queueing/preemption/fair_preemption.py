@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.queueing.objects import NEVER
-from kschedweb.engine.queueing.preemption import (
+from kschedweb.engine.queueing.preemption.preemption import (
     IN_CLUSTER_QUEUE,
     IN_COHORT_FAIR_SHARING,
     IN_COHORT_RECLAMATION,
@@ -14,11 +13,12 @@ from kschedweb.engine.queueing.preemption import (
     fill_back,
     restore_targets,
 )
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
-from kschedweb.engine.queueing.shares import LOWEST_SHARE, DominantShare, compute_share
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.quota.objects import NEVER
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaNode
+from kschedweb.engine.queueing.quota.shares import LOWEST_SHARE, DominantShare, compute_share
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 
 # The strategies of the Configuration's fairSharing.preemptionStrategies.
 FINAL_SHARE, INITIAL_SHARE = "LessThanOrEqualToFinalShare", "LessThanInitialShare"

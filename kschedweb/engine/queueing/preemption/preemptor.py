@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing.amounts import FlavorResource, Quantities, add_amounts
-from kschedweb.engine.queueing.assignment import Assignment, PreemptionMode
-from kschedweb.engine.queueing.classical_preemption import find_classical_targets
-from kschedweb.engine.queueing.fair_preemption import find_fair_targets
-from kschedweb.engine.queueing.preemption import PreemptionContext, PreemptionTarget
-from kschedweb.engine.queueing.preemption_journal import PreemptionJournal
-from kschedweb.engine.queueing.quota_tree import find_lowest_fit
+from kschedweb.engine.queueing.cycle.assignment import Assignment, PreemptionMode
+from kschedweb.engine.queueing.preemption.classical_preemption import find_classical_targets
+from kschedweb.engine.queueing.preemption.fair_preemption import find_fair_targets
+from kschedweb.engine.queueing.preemption.preemption import PreemptionContext, PreemptionTarget
+from kschedweb.engine.queueing.preemption.preemption_journal import PreemptionJournal
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Quantities, add_amounts
+from kschedweb.engine.queueing.quota.quota_tree import find_lowest_fit
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
-from kschedweb.engine.queueing.topology_flavors import list_placement_requests
-from kschedweb.engine.queueing.workload import WorkloadOrdering
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.topology.topology_flavors import list_placement_requests
+from kschedweb.engine.queueing.workloads.workload import WorkloadOrdering
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 
 
 class Preemptor:

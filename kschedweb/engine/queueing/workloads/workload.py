@@ -17,8 +17,14 @@ from kschedweb.engine.objects.json_access import (
     get_time,
 )
 from kschedweb.engine.objects.quantity import canonicalize_quantity
-from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.conditions import (
+from kschedweb.engine.queueing.gates import FeatureGates
+from kschedweb.engine.queueing.topology.topology_assignments import (
+    HOSTNAME,
+    TopologyAssignment,
+    read_topology_assignment,
+)
+from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.conditions import (
     Condition,
     Conditions,
     find_condition,
@@ -26,8 +32,6 @@ from kschedweb.engine.queueing.conditions import (
     is_condition_true,
     read_conditions,
 )
-from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.topology_assignments import HOSTNAME, TopologyAssignment, read_topology_assignment
 from kschedweb.engine.values import dataclass
 
 PENDING, RESERVED, IS_ADMITTED, IS_FINISHED = "pending", "quotaReserved", "admitted", "finished"

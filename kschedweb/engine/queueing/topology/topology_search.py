@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from kschedweb.engine.queueing.amounts import PODS, Requests, add_requests, scale_requests
-from kschedweb.engine.queueing.balanced_placement import BalancedPlacer
-from kschedweb.engine.queueing.topology_assignments import DomainAssignment, TopologyAssignment, domain_id
-from kschedweb.engine.queueing.topology_placement import (
+from kschedweb.engine.queueing.quota.amounts import PODS, Requests, add_requests, scale_requests
+from kschedweb.engine.queueing.topology.balanced_placement import BalancedPlacer
+from kschedweb.engine.queueing.topology.topology_assignments import DomainAssignment, TopologyAssignment, domain_id
+from kschedweb.engine.queueing.topology.topology_placement import (
     AssumedUsage,
     DomainChooser,
     DomainCounter,
@@ -19,8 +19,8 @@ from kschedweb.engine.queueing.topology_placement import (
     build_assignment,
     resolve_shape,
 )
-from kschedweb.engine.queueing.topology_snapshot import TopologyDomain, TopologySnapshot
-from kschedweb.engine.queueing.workload import TopologyRequest, Workload
+from kschedweb.engine.queueing.topology.topology_snapshot import TopologyDomain, TopologySnapshot
+from kschedweb.engine.queueing.workloads.workload import TopologyRequest, Workload
 from kschedweb.engine.values import dataclass
 
 

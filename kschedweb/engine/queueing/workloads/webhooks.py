@@ -14,10 +14,10 @@ from kschedweb.engine.objects.json_access import (
     get_strings,
 )
 from kschedweb.engine.objects.quantity import canonicalize_quantity, parse_quantity
-from kschedweb.engine.queueing.amounts import PODS, read_amount
-from kschedweb.engine.queueing.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.gates import FeatureGates
-from kschedweb.engine.queueing.objects import NEVER, TRY_NEXT_FLAVOR
+from kschedweb.engine.queueing.quota.amounts import PODS, read_amount
+from kschedweb.engine.queueing.quota.objects import NEVER, TRY_NEXT_FLAVOR
+from kschedweb.engine.queueing.workloads.conditions import QUOTA_RESERVED
 from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.refusals.labels import selector_problems
 from kschedweb.engine.validation.fields import (

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.amounts import (
+from kschedweb.engine.queueing.quota.amounts import (
     FlavorResource,
     Quantities,
     Requests,
@@ -17,9 +17,9 @@ from kschedweb.engine.queueing.amounts import (
     subtract_amounts,
 )
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.topology_assignments import TopologyAssignment
-from kschedweb.engine.queueing.workload import PodSetAdmission
-from kschedweb.engine.queueing.workload_info import AssignmentState, TopologyUsage
+from kschedweb.engine.queueing.topology.topology_assignments import TopologyAssignment
+from kschedweb.engine.queueing.workloads.workload import PodSetAdmission
+from kschedweb.engine.queueing.workloads.workload_info import AssignmentState, TopologyUsage
 from kschedweb.engine.values import dataclass
 
 # Reasons of KEP-10852 for NoFit, from the mildest to the most severe.

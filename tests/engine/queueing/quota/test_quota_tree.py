@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource, add_amounts, format_amount, subtract_amounts
-from kschedweb.engine.queueing.objects import ResourceQuota
-from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaForest, QuotaNode, find_lowest_fit
-from kschedweb.engine.queueing.shares import compute_share
+from kschedweb.engine.queueing.quota.amounts import (
+    UNLIMITED,
+    FlavorResource,
+    add_amounts,
+    format_amount,
+    subtract_amounts,
+)
+from kschedweb.engine.queueing.quota.objects import ResourceQuota
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode, QuotaForest, QuotaNode, find_lowest_fit
+from kschedweb.engine.queueing.quota.shares import compute_share
 
 CPU = FlavorResource("f", "cpu")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from kschedweb.engine.queueing.amounts import FlavorResource, Quantities, add_amounts, subtract_amounts
-from kschedweb.engine.queueing.quota_tree import QuotaNode
+from kschedweb.engine.queueing.quota.amounts import FlavorResource, Quantities, add_amounts, subtract_amounts
+from kschedweb.engine.queueing.quota.quota_tree import QuotaNode
 from kschedweb.engine.values import dataclass
 
 _UNLIMITED_SHARE = 2**63 - 1

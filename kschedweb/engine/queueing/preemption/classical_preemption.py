@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from kschedweb.engine.queueing.objects import NEVER
-from kschedweb.engine.queueing.preemption import (
+from kschedweb.engine.queueing.preemption.preemption import (
     IN_CLUSTER_QUEUE,
     IN_COHORT_RECLAIM_WHILE_BORROWING,
     IN_COHORT_RECLAMATION,
@@ -15,10 +14,11 @@ from kschedweb.engine.queueing.preemption import (
     fill_back,
     restore_targets,
 )
-from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
-from kschedweb.engine.queueing.quota_tree import CohortNode
+from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
+from kschedweb.engine.queueing.quota.objects import NEVER
+from kschedweb.engine.queueing.quota.quota_tree import CohortNode
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
-from kschedweb.engine.queueing.workload_info import WorkloadInfo
+from kschedweb.engine.queueing.workloads.workload_info import WorkloadInfo
 
 
 class PreemptionVariant(Enum):

@@ -1,0 +1,1 @@
+"""Workloads: what they request, their conditions, what the controller and the webhooks make of them."""
