@@ -31,17 +31,27 @@ HINTS = {
 NOTHING = ClusterObjects()
 
 
-def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, release: str = CURRENT.name) -> bool:
+def wakes(
+    plugin: str,
+    raw: Json,
+    event: ClusterEvent,
+    old: Any,
+    new: Any,
+    release: str = CURRENT.name,
+    cluster: ClusterObjects = NOTHING,
+) -> bool:
     """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
     queued = QueuedPod(Pod.from_json(raw), 0.0, rejected_by=frozenset({plugin}))
     return (
-        HINTS[release].get_queueing_strategy(queued, event, ObjectChange(old, new, NOTHING)) is Strategy.AFTER_BACKOFF
+        HINTS[release].get_queueing_strategy(queued, event, ObjectChange(old, new, cluster)) is Strategy.AFTER_BACKOFF
     )
 
 
-def wakes_on_pod_add(plugin: str, raw: Json, new: Json, release: str = CURRENT.name) -> bool:
+def wakes_on_pod_add(
+    plugin: str, raw: Json, new: Json, release: str = CURRENT.name, cluster: ClusterObjects = NOTHING
+) -> bool:
     """Whether a pod that got a node does."""
-    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.from_json(new), release)
+    return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.from_json(new), release, cluster)
 
 
 def wakes_on_pod_delete(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:

@@ -132,6 +132,10 @@ class Behaviour:
     # A group that looks for victims ranks the nodes before it filters them. A member of a group that does not go as a
     # whole is a victim like a single pod.
     workload_preemption: bool = False
+    # A pod is tried again when the node that it waits for becomes too small for it.
+    shrunk_node_hint: bool = False
+    # InterPodAffinity asks the labels of namespaces, too, whether the change of a pod helps; an unknown one does.
+    namespace_label_hints: bool = False
     # A group is a tree, of which a single PodGroup is the smallest: it is validated and told about as such.
     pod_group_hierarchies: bool = False
 

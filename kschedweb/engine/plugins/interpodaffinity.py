@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from kschedweb.engine.framework.status import SKIP, SUCCESS, CycleError, Status,
 from kschedweb.engine.objects.affinity import PodAffinity, PodTerm
 from kschedweb.engine.objects.labels import NOTHING
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask, Rows
 from kschedweb.engine.state.label_groups import Selection
 from kschedweb.engine.state.snapshot import Snapshot
@@ -86,6 +87,7 @@ class InterPodAffinity:
         symmetric_hint: bool = True,
         hint_matches_any_term: bool = True,
         hints_include_nominated_pods: bool = True,
+        namespace_label_hints: bool = False,
     ) -> None:
         """Read the arguments; the flags depend on the release.
 
@@ -94,10 +96,12 @@ class InterPodAffinity:
         ``symmetric_hint``: a deleted pod requeues pods that its own anti-affinity kept away, too.
         ``hint_matches_any_term``: for that, one of several terms of anti-affinity has to match, else all of them.
         ``hints_include_nominated_pods``: see ``Behaviour.hints_include_nominated_pods``.
+        ``namespace_label_hints``: see ``Behaviour.namespace_label_hints``.
         """
         self.namespace_selector_per_term = namespace_selector_per_term
         self.symmetric_hint, self.hint_matches_any_term = symmetric_hint, hint_matches_any_term
         self.hints_include_nominated_pods = hints_include_nominated_pods
+        self.namespace_label_hints = namespace_label_hints
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
@@ -118,23 +122,51 @@ class InterPodAffinity:
             for version in (old, new)
         ):
             return False
+        incoming = affinity.anti_required if new is None else affinity.required
+        terms = incoming if new is None or old is None else (*affinity.required, *affinity.anti_required)
+        changed_pods = [version for version in (old, new) if version is not None]
+        if self._needs_unknown_namespace(terms, changed_pods, change.cluster):
+            return True
+        labels = self._namespace_labels(changed_pods[0], change.cluster)
         if new is not None and old is not None:
             # An update of labels helps if the pod matches affinity now, or no longer matches anti-affinity.
-            comes = not _matches_all(affinity.required, old) and _matches_all(affinity.required, new)
+            comes = not _matches_all(incoming, old, labels) and _matches_all(incoming, new, labels)
             return comes or (
-                self._matches_anti_affinity(affinity, old) and not self._matches_anti_affinity(affinity, new)
+                self._matches_anti_affinity(affinity, old, labels)
+                and not self._matches_anti_affinity(affinity, new, labels)
             )
         if new is not None:
-            return _matches_all(affinity.required, new)
-        return self._matches_anti_affinity(affinity, old) or (
-            self.symmetric_hint and self._matches_anti_affinity(old.pod_affinity, pod)
+            return _matches_all(incoming, new, labels)
+        return self._matches_anti_affinity(affinity, old, labels) or (
+            self.symmetric_hint and self._kept_away(pod, old, change.cluster)
         )
 
-    def _matches_anti_affinity(self, affinity: PodAffinity, pod: Pod) -> bool:
-        terms = affinity.anti_required
-        return (
-            any(_matches_pod(term, pod) for term in terms) if self.hint_matches_any_term else _matches_all(terms, pod)
+    def _kept_away(self, pod: Pod, deleted: Pod, cluster: ClusterObjects) -> bool:
+        return self._needs_unknown_namespace(
+            deleted.pod_affinity.anti_required, [pod], cluster
+        ) or self._matches_anti_affinity(deleted.pod_affinity, pod, self._namespace_labels(pod, cluster))
+
+    def _needs_unknown_namespace(self, terms: Iterable[PodTerm], pods: Iterable[Pod], cluster: ClusterObjects) -> bool:
+        """Return True if only the labels of a namespace that is not known say whether a term matches one of ``pods``,
+        all of one namespace.
+        """
+        return self.namespace_label_hints and any(
+            cluster.get("Namespace", "", pod.namespace) is None
+            and not (term.namespace_selector.nothing or term.namespace_selector.is_empty)
+            and pod.namespace not in term.namespaces
+            and term.selector.matches(pod.labels)
+            for term in terms
+            for pod in pods
         )
+
+    def _namespace_labels(self, pod: Pod, cluster: ClusterObjects) -> dict[str, str]:
+        return cluster.namespace_labels(pod.namespace) if self.namespace_label_hints else {}
+
+    def _matches_anti_affinity(self, affinity: PodAffinity, pod: Pod, namespace_labels: dict[str, str]) -> bool:
+        terms = affinity.anti_required
+        if not self.hint_matches_any_term:
+            return _matches_all(terms, pod, namespace_labels)
+        return any(term.matches(pod.namespace, pod.labels, namespace_labels) for term in terms)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, pod_affinity = cycle.snapshot, cycle.pod.pod_affinity
@@ -329,12 +361,8 @@ def _tally_term(
     return term.topology_key, weight, SelectionTally(snapshot, selection, column.codes, len(column.values))
 
 
-def _matches_all(terms: tuple[PodTerm, ...], pod: Pod) -> bool:
-    return bool(terms) and all(_matches_pod(term, pod) for term in terms)
-
-
-def _matches_pod(term: PodTerm, pod: Pod) -> bool:
-    return _matches_group(term, pod.namespace, pod.labels)
+def _matches_all(terms: tuple[PodTerm, ...], pod: Pod, namespace_labels: dict[str, str]) -> bool:
+    return bool(terms) and all(term.matches(pod.namespace, pod.labels, namespace_labels) for term in terms)
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
@@ -400,6 +428,7 @@ SPEC = PluginSpec(
             symmetric_hint=release.behaviour.anti_affinity_symmetric_hint,
             hint_matches_any_term=release.behaviour.anti_affinity_hint_matches_any_term,
             hints_include_nominated_pods=release.behaviour.hints_include_nominated_pods,
+            namespace_label_hints=release.behaviour.namespace_label_hints,
         )
     },
 )

@@ -102,6 +102,7 @@ class NodeResourcesFit:
         resize_preemption: bool = False,
         pod_level_score: bool = False,
         saturating_amounts: bool = False,
+        shrunk_node_hint: bool = False,
     ) -> None:
         """Read the arguments; the flags depend on the release.
 
@@ -110,7 +111,9 @@ class NodeResourcesFit:
         ``resize_preemption``: on its own node a pod needs only the amounts that it does not have yet.
         ``pod_level_score``: see ``Behaviour.fit_score_pod_level``.
         ``saturating_amounts``: see ``Behaviour.saturating_amounts``.
+        ``shrunk_node_hint``: see ``Behaviour.shrunk_node_hint``.
         """
+        self.shrunk_node_hint = shrunk_node_hint
         self.pod_level_score, self.saturating_amounts = pod_level_score, saturating_amounts
         self.delegates_extended_resources = delegates_extended_resources
         self.implicit_resources_kept = implicit_resources_kept
@@ -126,9 +129,12 @@ class NodeResourcesFit:
     def events(self) -> list[EventHint]:
         return [
             EventHint(ClusterEvent(POD, Action.DELETE | Action.POD_SCALE_DOWN), _after_pod),
-            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_ALLOCATABLE), _after_node),
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_ALLOCATABLE), self._after_node),
             EventHint(ClusterEvent(DEVICE_CLASS, Action.ADD | Action.UPDATE), _after_device_class),
         ]
+
+    def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
+        return _after_node(pod, change) or (self.shrunk_node_hint and _is_nominated_too_small(pod, change))
 
     def scope(self, pod: Pod) -> PluginScope:
         return PluginScope.ROOM
@@ -313,19 +319,40 @@ def _after_pod(pod: Pod, change: ObjectChange) -> bool:
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
     """Queue if the pod fits the empty node and, for an update, a requested resource has grown."""
-    requests = {
+    if not _fits_empty_node(pod, change.new, change.cluster):
+        return False
+    requests, old, new = _checked_amounts(pod), change.old, change.new
+    if old is None or any(_is_delegated(change.cluster, name, new) for name in requests):
+        return True
+    return any(new.allocatable.get(name, 0) > old.allocatable.get(name, 0) for name in ("pods", *requests))
+
+
+def _is_nominated_too_small(pod: Pod, change: ObjectChange) -> bool:
+    """Queue if a pod without a group waits for room on the node, which fitted it when empty, but no longer does.
+
+    Only amounts of CPU, memory and ephemeral storage count: drivers of devices take theirs away for a moment.
+    """
+    old, new = change.old, change.new
+    if old is None or pod.scheduling_group or pod.nominated_node != new.name:
+        return False
+    is_too_small = any(pod.requests.get(name, 0) > new.allocatable.get(name, 0) for name in BASIC)
+    return is_too_small and _fits_empty_node(pod, old, change.cluster)
+
+
+def _checked_amounts(pod: Pod) -> dict[str, int]:
+    """Return the requests that are compared with a node."""
+    return {
         name: amount
         for name, amount in pod.requests.items()
         if (amount > 0 if name in BASIC else amount != 0 and is_scalar(name))
     }
-    new: Node = change.new
-    delegated = {name for name in requests if _is_delegated(change.cluster, name, new)}
-    room = all(amount <= new.allocatable.get(name, 0) for name, amount in requests.items() if name not in delegated)
-    if not room or new.allocatable.get("pods", 0) < 1:
-        return False
-    if change.old is None or delegated:
-        return True
-    return any(new.allocatable.get(name, 0) > change.old.allocatable.get(name, 0) for name in ("pods", *requests))
+
+
+def _fits_empty_node(pod: Pod, node: Node, cluster: ClusterObjects) -> bool:
+    return node.allocatable.get("pods", 0) >= 1 and all(
+        amount <= node.allocatable.get(name, 0) or _is_delegated(cluster, name, node)
+        for name, amount in _checked_amounts(pod).items()
+    )
 
 
 def _is_delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
@@ -455,6 +482,7 @@ def _variant(release: Any) -> PluginVariant:
             resize_preemption=release.has_resize_preemption,
             pod_level_score=release.behaviour.fit_score_pod_level,
             saturating_amounts=release.behaviour.saturating_amounts,
+            shrunk_node_hint=release.behaviour.shrunk_node_hint,
         ),
     }
 

@@ -34,5 +34,7 @@ V1_38 = replace(
         gang_permit=False,
         workload_preemption=True,
         pod_group_hierarchies=True,
+        shrunk_node_hint=True,
+        namespace_label_hints=True,
     ),
 )

@@ -9,6 +9,7 @@ import pytest
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import NEVER, NOT_NOW, explain, list_refusals, node, pod
 from tests.engine.waking import (
     wakes_on_node_add,
@@ -201,17 +202,33 @@ def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
     choosy = pod("p", affinity=anti_affinity(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
     of_both = pod("hermit", on="a", affinity=anti_affinity(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
     assert wakes_on_pod_delete(NAME, HOSTILE, web(on="a"), release)
-    assert wakes_on_pod_delete(NAME, choosy, web(on="a"), release) is (release == "1.37")
+    assert wakes_on_pod_delete(NAME, choosy, web(on="a"), release) is (release in ("1.37", "1.38"))
     assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=anti_affinity()), release) is (
-        release in ("1.36", "1.37")
+        release in ("1.36", "1.37", "1.38")
     )
-    assert wakes_on_pod_delete(NAME, web("p"), of_both, release) is (release == "1.37")
+    assert wakes_on_pod_delete(NAME, web("p"), of_both, release) is (release in ("1.37", "1.38"))
 
 
 def test_since_1_36_pods_that_are_promised_a_node_wake_too() -> None:
     promised = web() | {"status": {"nominatedNodeName": "a"}}
-    assert [name for name in RELEASES if wakes_on_pod_add(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37"]
+    assert [name for name in RELEASES if wakes_on_pod_add(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37", "1.38"]
     assert all(wakes_on_pod_add(NAME, FRIENDLY, web(on="a"), name) for name in RELEASES)
+
+
+def test_since_1_38_namespace_selectors_count_for_who_wakes() -> None:
+    """A namespace that is not known wakes, so long as only its labels would tell."""
+    elsewhere = term(ZONE, namespaceSelector={"matchLabels": {"team": "a"}})
+    friendly, hostile = pod("p", affinity=near(elsewhere)), pod("p", affinity=anti_affinity(elsewhere))
+    friend = web(on="a") | {"metadata": {"name": "web", "namespace": "other", "labels": WEB}}
+    stranger = STRANGER | {"metadata": {"name": "web", "namespace": "other"}}
+    assert [name for name in RELEASES if wakes_on_pod_add(NAME, friendly, friend, name)] == ["1.38"]
+    assert [name for name in RELEASES if wakes_on_pod_delete(NAME, hostile, friend, name)] == ["1.38"]
+    assert not any(wakes_on_pod_add(NAME, friendly, stranger, name) for name in RELEASES)
+    for team, expected in (("a", ["1.38"]), ("b", [])):
+        known = ClusterObjects()
+        known.add({"kind": "Namespace", "metadata": {"name": "other", "labels": {"team": team}}})
+        woken = [name for name in RELEASES if wakes_on_pod_add(NAME, friendly, friend, name, known)]
+        assert woken == expected
 
 
 def test_a_node_in_the_topology_wakes() -> None:

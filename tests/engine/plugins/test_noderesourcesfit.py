@@ -158,6 +158,18 @@ def test_up_to_1_36_a_changed_taint_wakes_where_the_allocatable_did_not_change()
     assert woken == ["1.34", "1.35", "1.36"]
 
 
+def test_since_1_38_a_nominated_node_that_gets_too_small_wakes() -> None:
+    nominated = WANTING | {"status": {"nominatedNodeName": "n"}}
+    before, after = node("n", allocatable=BIG), node("n", allocatable=SMALL)
+    assert [name for name in RELEASES if wakes_on_node_update(NAME, nominated, before, after, name)] == ["1.38"]
+    assert not wakes_on_node_update(NAME, WANTING, before, after, "1.38"), "it waits for no node"
+    assert not wakes_on_node_update(NAME, nominated, after, after, "1.38"), "it was too small before"
+    without_units = node("n", allocatable={"example.com/gpu": "0"})
+    waiting = GPU | {"status": {"nominatedNodeName": "n"}}
+    with_units = node("n", allocatable={"example.com/gpu": "4"})
+    assert not wakes_on_node_update(NAME, waiting, with_units, without_units, "1.38"), "devices may come back"
+
+
 def test_a_device_class_that_stands_for_what_is_asked_for_wakes() -> None:
     comes_up = ClusterEvent(DEVICE_CLASS, Action.ADD)
     assert wakes(NAME, GPU, comes_up, None, raw_object(spec={"extendedResourceName": "example.com/gpu"}))

@@ -186,7 +186,7 @@ def test_a_pod_that_counts_wakes_by_coming_and_going() -> None:
 
 def test_since_1_36_a_pod_that_is_promised_a_node_counts_too() -> None:
     promised = web("") | {"status": {"nominatedNodeName": "a"}}
-    assert [name for name in RELEASES if wakes_on_pod_add(NAME, HARD, promised, name)] == ["1.36", "1.37"]
+    assert [name for name in RELEASES if wakes_on_pod_add(NAME, HARD, promised, name)] == ["1.36", "1.37", "1.38"]
 
 
 def test_its_own_tolerations_wake_it_where_taints_count() -> None:

@@ -59,11 +59,12 @@ def test_a_plugin_of_another_package_scores() -> None:
 
 
 def test_the_plugins_that_run_are_at_the_points_the_configuration_knows() -> None:
-    newest = RELEASES["1.37"]
-    for name, factory in newest.factories.items():
+    """Not each release has all of them."""
+    newest = list(RELEASES.values())[-2:]
+    for name, factory in newest[-1].factories.items():
         plugin = factory({})
         points = {point for point, protocol in POINTS.items() if isinstance(plugin, protocol)}
-        assert points <= newest.registry.specs[name].points, name
+        assert points <= frozenset().union(*(release.registry.specs[name].points for release in newest)), name
 
 
 @pytest.mark.parametrize("module", sorted(module.name for module in iter_modules(plugins.__path__)))

@@ -33,6 +33,8 @@ UNSHOWN = {
     "placement-percentage",
     "group-ranks",
     "group-hierarchies",
+    "shrunk-nodes-wake",
+    "namespaces-wake",
     "extenders-name-victims",
 }
 TURNED = [change for change in CHANGES if change.scenario is not None and (change.behaviour or change.gates)]

@@ -266,4 +266,27 @@ CHANGES = (
         behaviour=("pod_group_hierarchies",),
         plugins=("TopologyPlacementGenerator",),
     ),
+    ReleaseChange(
+        "shrunk-nodes-wake",
+        SINCE,
+        "A pod looks elsewhere when its nominated node gets too small",
+        "A pod that waits for room on a node is tried again when the node's CPU, memory or ephemeral storage become "
+        "too small for it. Before, it waits on.",
+        NODE,
+        None,
+        behaviour=("shrunk_node_hint",),
+        plugins=("NodeResourcesFit",),
+    ),
+    ReleaseChange(
+        "namespaces-wake",
+        SINCE,
+        "Namespace selectors count when pods wake others",
+        "Whether a pod that came, changed or left lets others be tried again is asked with the labels of its "
+        "namespace, for terms with a `namespaceSelector`. Before, it is asked without, and such pods wait on. A pod of "
+        "a namespace that is not known wakes them.",
+        NODE,
+        None,
+        behaviour=("namespace_label_hints",),
+        plugins=("InterPodAffinity",),
+    ),
 )
