@@ -68,7 +68,7 @@ class DisplayForm(forms.Form):
     """The display settings of a person."""
 
     language = forms.ChoiceField(label=_("Language"), required=False)
-    time_zone = forms.ChoiceField(label=_("Time zone"), required=False, help_text=_("UTC always shows beside it."))
+    time_zone = forms.ChoiceField(label=_("Time zone"), required=False, help_text=_("UTC is always shown too."))
     density = forms.ChoiceField(choices=Density.choices, label=_("Rows of tables"), required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ class GrantForm(forms.Form):
         label=_("Group"),
         max_length=191,
         required=False,
-        help_text=_("As the identity provider or the proxy names it; * stands for anything."),
+        help_text=_("As the identity provider or the proxy names it; * matches anything."),
     )
     role = forms.ChoiceField(label=_("Role"), choices=[choice for choice in Role.choices if choice[0] != Role.NONE])
     cluster = forms.ChoiceField(label=_("Cluster"), required=False)

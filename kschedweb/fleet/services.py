@@ -64,9 +64,9 @@ def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
         created_by=user,
     )
     if len(clusters) == 1:
-        title = f"{trial.instead} in place of {trial.policy} on 1 cluster"
+        title = f"{trial.instead} instead of {trial.policy} on 1 cluster"
     else:
-        title = f"{trial.instead} in place of {trial.policy} on {len(clusters):,} clusters"
+        title = f"{trial.instead} instead of {trial.policy} on {len(clusters):,} clusters"
     trial.job = job_start("fleet.trial", title=title[:200], params={"trial": str(trial.pk)}, user=user)
     trial.save(update_fields=["job"])
     audit.record(user, "fleet.tried", trial, title[:200])

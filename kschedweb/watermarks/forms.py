@@ -88,7 +88,7 @@ class SourceForm(forms.Form):
     unit = forms.ChoiceField(
         label=_("Unit of the nodes' figures"),
         choices=Unit.choices,
-        help_text=_("Figures are stored in percent of allocatable, whatever their unit is."),
+        help_text=_("Figures are stored in percent of allocatable, in any unit they come."),
     )
     interval = _number_field("interval", _("Interval in seconds"), _("From 30 to 3,600."))
     keep_hours = _number_field("keep_hours", _("Keep as collected, in hours"), _("From 2 to 168."))

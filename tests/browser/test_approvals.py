@@ -36,10 +36,10 @@ def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, pa
     page.goto("/approvals/")
     assert page.locator("h1").inner_text() == "3 pods are waiting for approval"
     pane = page.locator("#pane")
-    assert "default/web-0 is to go to node-00001" in pane.inner_text()
+    assert "default/web-0 will run on node-00001" in pane.inner_text()
     axe(page)
     page.keyboard.press("j")
-    pane.get_by_text("default/web-1 is to go to").wait_for()
+    pane.get_by_text("default/web-1 will run on").wait_for()
     assert "request=" in page.url
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-1.").wait_for()
@@ -84,7 +84,7 @@ def test_several_are_ticked_by_keys_and_approved_together(live: LiveScheduler, p
     page.goto("/approvals/")
     page.keyboard.press("x")
     page.keyboard.press("j")
-    page.locator("#pane").get_by_text("default/web-1 is to go to").wait_for()
+    page.locator("#pane").get_by_text("default/web-1 will run on").wait_for()
     page.keyboard.press("x")
     page.get_by_text("2 selected.").wait_for()
     page.keyboard.press("a")

@@ -222,7 +222,7 @@ def test_pages_tell_the_same_and_find_by_reason(
     submission = client.post("/fleet/trials/", {**same, "instead": "packing@1", "clusters": ["beta"]})
     page = client.get(submission["Location"])
     assert page.context["trial"].clusters == ["beta"]
-    assert page.context["trial"].job.title == "packing@1 in place of default@1 on 1 cluster"
+    assert page.context["trial"].job.title == "packing@1 instead of default@1 on 1 cluster"
     assert client.get("/fleet/?format=csv").getvalue().decode().splitlines()[1].startswith("alpha,1.36,3,3,2,")
     assert client_as("viewer").post("/fleet/trials/", same).status_code == 403
 

@@ -15,8 +15,8 @@ def args_struct(kind: str, help: str, *fields: StructField) -> Struct:
         f"v1.{kind}",
         help,
         (
-            StructField("kind", STRING, "May be left out: it follows from the plugin's name.", enum=(kind,)),
-            StructField("apiVersion", STRING, "May be left out.", enum=(API_VERSION,)),
+            StructField("kind", STRING, "Optional: it follows from the plugin's name.", enum=(kind,)),
+            StructField("apiVersion", STRING, "Optional.", enum=(API_VERSION,)),
             *fields,
         ),
     )

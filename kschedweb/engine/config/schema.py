@@ -56,7 +56,7 @@ POINT_HELP = {
     "permit": "Lets a pod be bound, refuses it, or makes it wait.",
     "preBind": "Prepares the node for the pod, for example by provisioning its volumes.",
     "bind": "Binds the pod; the first plugin that handles it ends the point. At least one is needed.",
-    "postBind": "Told after the pod is bound.",
+    "postBind": "Called after the pod is bound.",
     "multiPoint": "Plugins for every extension point that they implement: the defaults live here.",
     "placementGenerate": "Proposes sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
     "placementScore": "Ranks sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
@@ -194,7 +194,7 @@ MANAGED_RESOURCE = Struct(
         StructField(
             "ignoredByScheduler",
             BOOL,
-            "Leave the resource to the extender: NodeResourcesFit then ignores it, in place of its ignoredResources.",
+            "Leave the resource to the extender: NodeResourcesFit then ignores it, instead of its ignoredResources.",
             default=False,
         ),
     ),
@@ -220,7 +220,7 @@ EXTENDER = Struct(
             ListType(MANAGED_RESOURCE),
             "Send only pods that ask for one of these; every pod where the list is empty.",
         ),
-        StructField("ignorable", BOOL, "Go on without the extender when it fails.", default=False),
+        StructField("ignorable", BOOL, "Continue without the extender when it fails.", default=False),
     ),
     required=("urlPrefix",),
 )

@@ -220,9 +220,7 @@ WINDOWS_STRUCT = Struct(
 RESOURCES_STRUCT = Struct(
     "v1.ResourceWeights",
     "How much each resource counts, in proportion.",
-    tuple(
-        StructField(name, FLOAT64, "0 or left out: not counted.", minimum=0, usual=(0, 2)) for name in RESOURCE_WEIGHTS
-    ),
+    tuple(StructField(name, FLOAT64, "0 or empty: not counted.", minimum=0, usual=(0, 2)) for name in RESOURCE_WEIGHTS),
 )
 ARGS = args_struct(
     "HheWaterLevelBalanceArgs",

@@ -242,23 +242,23 @@ class InboxItem:
         feasible, margin = decision.get("feasible") or 0, decision.get("margin")
         top = decision.get("top") or []
         if feasible == 1:
-            return gettext("%(pod)s is to go to %(node)s, the only node that can run it.") % {
+            return gettext("%(pod)s will run on %(node)s, the only node that can run it.") % {
                 "pod": self.row.pod,
                 "node": node,
             }
         if margin is None or len(top) < 2:
-            return gettext("%(pod)s is to go to %(node)s, one of %(feasible)s nodes that can run it.") % {
+            return gettext("%(pod)s will run on %(node)s, one of %(feasible)s nodes that can run it.") % {
                 "pod": self.row.pod,
                 "node": node,
                 "feasible": feasible,
             }
         if margin <= 0:
-            return gettext("%(pod)s is to go to %(node)s, which shares the best total, %(total)s.") % {
+            return gettext("%(pod)s will run on %(node)s, tied for the best total, %(total)s.") % {
                 "pod": self.row.pod,
                 "node": node,
                 "total": top[0]["total"],
             }
-        return gettext("%(pod)s is to go to %(node)s: %(total)s, %(margin)s ahead of %(node2)s.") % {
+        return gettext("%(pod)s will run on %(node)s: %(total)s, %(margin)s ahead of %(node2)s.") % {
             "pod": self.row.pod,
             "node": node,
             "total": top[0]["total"],

@@ -30,7 +30,7 @@ POINTS = {
     "PreScore": _("before scores are given"),
     "Score": _("which of them is best"),
     "Reserve": _("taking the node's room"),
-    "Permit": _("whether it may go on"),
+    "Permit": _("whether it may continue"),
     "PreBind": _("before it is bound"),
     "Bind": _("writing the binding"),
 }

@@ -31,7 +31,7 @@ class MovesForm(forms.Form):
 
     classic = forms.ChoiceField(label=_("Classic policy"), help_text=_("The policy in use now."))
     profile = forms.ChoiceField(label=_("Profile"), required=False, help_text=_("The policy that would replace it."))
-    snapshot = forms.ChoiceField(label=_("Snapshot"), help_text=_("A cluster as it was read."))
+    snapshot = forms.ChoiceField(label=_("Snapshot"), help_text=_("A cluster's snapshot."))
     pods = forms.ChoiceField(label=_("Pods"), choices=PODS, required=False, help_text=_("Which pods to compare."))
     namespaces = forms.CharField(
         label=_("Namespaces"),
@@ -42,7 +42,7 @@ class MovesForm(forms.Form):
     sequence = forms.BooleanField(
         label=_("One after the other"),
         required=False,
-        help_text=_("Each pending pod is placed before the next one is decided. Otherwise each is decided by itself."),
+        help_text=_("Place each pending pod before deciding the next. Otherwise each is decided alone."),
     )
 
     def __init__(self, data: Any, *, snapshot: Snapshot | None) -> None:

@@ -63,12 +63,11 @@ class _OnScenario(forms.Form):
 # Minutes.
 USUAL_EVERY, LONGEST_EVERY = int(DEFAULT_INTERVAL // 60), 24 * 60
 NODEPOOLS = gettext_noop(
-    "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node joins "
-    "after the delay that the scenario gives, else after a minute."
+    "A policy of kind Karpenter adds and removes nodes, instead of the scenario's own autoscaler. Nodes join "
+    "after the scenario's delay, or a minute."
 )
 DESCHEDULERS = gettext_noop(
-    "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the scenario's own "
-    "descheduler."
+    "A policy that holds a DeschedulerPolicy evicts pods during the run, instead of the scenario's own descheduler."
 )
 
 
@@ -181,8 +180,8 @@ class ComparisonForm(_OnScenario, _Descheduled):
         label=_("NodePools"),
         required=False,
         help_text=_(
-            "A policy of kind Karpenter brings and takes nodes, in place of the scenario's own autoscaler. A node "
-            "joins after the delay that the scenario gives, else after a minute. Each policy is run with each of them."
+            "A policy of kind Karpenter adds and removes nodes, instead of the scenario's own autoscaler. Nodes "
+            "join after the scenario's delay, or a minute. Each policy is run with each of them."
         ),
         widget=forms.CheckboxSelectMultiple,
     )
@@ -190,8 +189,8 @@ class ComparisonForm(_OnScenario, _Descheduled):
         label=_("Deschedulers"),
         required=False,
         help_text=_(
-            "A policy that holds a DeschedulerPolicy evicts pods while the scenario is played, in place of the "
-            "scenario's own descheduler. Each policy is run with each of them; None is without one."
+            "A policy that holds a DeschedulerPolicy evicts pods during the run, instead of the scenario's own "
+            "descheduler. Each policy is run with each of them; None is without one."
         ),
         widget=forms.CheckboxSelectMultiple,
     )

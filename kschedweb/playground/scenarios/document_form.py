@@ -236,7 +236,7 @@ def _base_field(data: Json, snapshots: Mapping[str, str]) -> FormField:
         "choice",
         "base",
         gettext("Starts from"),
-        help=gettext("The cluster as it was read at that time. Changes come on top of it."),
+        help=gettext("The snapshot of that time. Changes are applied to it."),
         value=value,
         default=gettext("nothing chosen"),
         choices=list(labels),

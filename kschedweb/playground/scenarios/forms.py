@@ -34,9 +34,7 @@ class ScenarioCreateForm(forms.Form):
         required=False,
         help_text=_("The question that it answers, in a sentence."),
     )
-    start = forms.ChoiceField(
-        label=_("Start from"), help_text=_("The cluster as it was read at that time. Changes come on top.")
-    )
+    start = forms.ChoiceField(label=_("Start from"), help_text=_("The snapshot of that time, with your changes."))
     cordon = forms.CharField(
         label=_("Nodes to cordon at the start"),
         required=False,

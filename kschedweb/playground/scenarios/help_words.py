@@ -10,7 +10,7 @@ WORDS = (
     _("Nodes join: copies of a node, new ones, or those of a file."), _("How many nodes."),
     _("The node to copy."), _("Name prefix; a number follows."),
     _("The file that lists them."), _("Format of the file."),
-    _("Labels beside those of the node that they are like."), _("Taints beside those of the node that they are like."),
+    _("Labels in addition to the copied node's."), _("Taints in addition to the copied node's."),
     _("Amounts by resource. Without pods: 110."), _("Zones for the nodes, in turn."),
     _("Nodes disappear at once, with their pods."), _("Names of nodes."), _("A label selector of nodes."),
     _("All nodes of this zone."), _("Nodes are cordoned and their pods evicted, except DaemonSet pods."),

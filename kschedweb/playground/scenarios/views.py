@@ -220,7 +220,7 @@ def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     if row.problems:
         messages.warning(
             request,
-            gettext("%(said)s Lines that cannot be used or are read differently are listed beside it.")
+            gettext("%(said)s Lines that cannot be used or are read differently are listed with it.")
             % {"said": message},
         )
     else:

@@ -38,8 +38,8 @@ class WhereForm(forms.Form):
     """The question of the page, from its address: the policy, and where it is changed."""
 
     policy = forms.ChoiceField(label=_("Policy"), help_text=_("The current policy, which is changed."))
-    cluster = forms.ChoiceField(label=_("Cluster"), help_text=_("As it was read last."), required=False)
-    scenario = forms.ChoiceField(label=_("Or scenario"), required=False, help_text=_("In place of the cluster."))
+    cluster = forms.ChoiceField(label=_("Cluster"), help_text=_("Its latest snapshot."), required=False)
+    scenario = forms.ChoiceField(label=_("Or scenario"), required=False, help_text=_("Instead of the cluster."))
 
     def __init__(
         self, user: User, chosen: dict[str, str], *, policies: Iterable[Policy], clusters: Iterable[Cluster]
@@ -135,7 +135,7 @@ class WeightsForm(forms.Form):
 class InsteadForm(forms.Form):
     """Another saved policy in place of the current one."""
 
-    instead = forms.ChoiceField(label=_("New policy"), help_text=_("A saved policy in place of the current one."))
+    instead = forms.ChoiceField(label=_("New policy"), help_text=_("A saved policy instead of the current one."))
 
     def __init__(self, base: Revision, data: Any = None) -> None:
         super().__init__(data)

@@ -56,7 +56,7 @@ def answer_sentence(answer: Json) -> str:
     if not anew["moved"]:
         parts.append(gettext("no pod would land on another node"))
     elif pending:
-        parts.append(gettext("placed anew, %(moved)s of %(pods)s would land on another node") % numbers)
+        parts.append(gettext("scheduled again, %(moved)s of %(pods)s would land on another node") % numbers)
     else:
         parts.append(gettext("%(moved)s of %(pods)s would land on another node") % numbers)
     if nodes["current"] != nodes["changed"]:

@@ -237,7 +237,7 @@ def _build_row(
         key,
         name,
         on,
-        "It runs whatever the policy says." if is_mandatory else "The default provider decides." * (items is None),
+        "It always runs." if is_mandatory else "The default provider decides." * (items is None),
         is_listed=place is not None,
         kind=kind,
     )

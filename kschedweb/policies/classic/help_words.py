@@ -15,8 +15,8 @@ WORDS = (
     _("One a line. Pods of a service go to nodes that have the same values of these labels."),
     _("Nodes with this label are preferred."), _("true: nodes that have it; false: nodes that do not."),
     _("What a required affinity of a pod counts for the pods that it means, in the priority too."),
-    _("true: all predicates are asked of every node, and all reasons are told."),
-    _("1.9 asks all predicates of every node, in no order."), _("It runs whatever the policy says."),
+    _("true: all predicates run on every node, and all reasons are reported."),
+    _("1.9 asks all predicates of every node, in no order."), _("It always runs."),
     _("The default provider decides."), _("Lets a policy name the predicate."), _("Adds ResourceLimitsPriority."),
     _("Conditions of nodes become taints, which pods can tolerate."),
     _("Nodes that have a label, or do not have it, are preferred."), _("Nodes that have labels, or do not have them."),
@@ -36,8 +36,8 @@ WORDS = (
     _("Rejects nodes with a NoExecute taint that is not tolerated."),
     _("Rejects cordoned nodes, unless the pod tolerates that."),
     _(
-        "Rejects nodes without room. A pod that asks for anything is rejected by a node where CPU, memory or ephemeral "
-        "storage is overcommitted, whatever it asks for."
+        "Rejects nodes without room. A node where CPU, memory or ephemeral storage is overcommitted rejects "
+        "every pod that requests anything."
     ),
     _(
         "Rejects what PodFitsResources, HostName, PodFitsHostPorts and MatchNodeSelector reject, with the reasons of "

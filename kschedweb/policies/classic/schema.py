@@ -77,7 +77,7 @@ GENERAL: dict[str, Schema] = {
         "default": EDITION.hard_pod_affinity_weight,
     },
     "alwaysCheckAllPredicates": {
-        **_boolean_schema("true: all predicates are asked of every node, and all reasons are told."),
+        **_boolean_schema("true: all predicates run on every node, and all reasons are reported."),
         "default": False,
     },
 }

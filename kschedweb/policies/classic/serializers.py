@@ -17,7 +17,7 @@ class RuleSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     argument = serializers.CharField(help_text="Kind and content; empty for none.")
     is_default = serializers.BooleanField(help_text="The default provider has it too, with the same weight.")
-    is_mandatory = serializers.BooleanField(help_text="It runs whatever the policy says.")
+    is_mandatory = serializers.BooleanField(help_text="It always runs.")
     weight = serializers.IntegerField(help_text="0 for a predicate.")
 
 

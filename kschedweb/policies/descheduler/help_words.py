@@ -68,7 +68,7 @@ WORDS = (
     _("Ephemeral containers count too."),
     _("Pods of these kinds of owners stay."),
     _("Failed pods to evict."),
-    _("How old a pod must be. Left out: an hour."),
+    _("Minimum age of a pod. Default: an hour."),
     _("Only pods that failed for one of these reasons."),
     _("Only pods whose container exited with one of these codes."),
     _("How many restarts are too many."),

@@ -41,7 +41,7 @@ class AnnotatingForm(forms.ModelForm):  # type: ignore[type-arg]
                 "The one that crane-scheduler runs in. Its texts end in a Z, but are local time: "
                 "Asia/Shanghai, unless TZ says otherwise."
             ),
-            "rate": _("From 1 to 200. A busy cluster slows kschedweb down by itself."),
+            "rate": _("From 1 to 200. A busy cluster also slows kschedweb down."),
             "renew": _(
                 "A figure that hardly changes is written again after this time, so that it does not "
                 "look stale. From 60 to 86,400."

@@ -58,7 +58,7 @@ NOTES = (
     gettext_noop("use: figures of %(first)s and %(second)s are missing at times; those from before are held"),
     gettext_noop("use: figures of %(first)s are missing at times; those from before are held"),
     # The end of a run.
-    gettext_noop("the run was ended after %(days)s days without having come to rest"),
+    gettext_noop("the run was ended after %(days)s days without settling"),
     gettext_noop("the descheduler stopped %(count)s rounds after the last event: the run has no end of its own"),
     gettext_noop("no pod had to be scheduled, so nothing was tried"),
     gettext_noop("and %(count)s further notes"),

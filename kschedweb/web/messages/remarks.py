@@ -18,21 +18,21 @@ REMARKS = (
     # Policies that undo one another; the plugin is named twice.
     gettext_noop(
         "%(plugin)s evicts %(count)s pods again and again, up to %(times)s times: %(scorer)s puts them back where "
-        "%(same)s evicts them. Change one of the two, or this never comes to an end."
+        "%(same)s evicts them. Change one of the two, or this never settles."
     ),
     gettext_noop(
         "%(plugin)s evicts the pod %(pod)s again and again, up to %(times)s times: %(scorer)s puts it back where "
-        "%(same)s evicts it. Change one of the two, or this never comes to an end."
+        "%(same)s evicts it. Change one of the two, or this never settles."
     ),
     gettext_noop(
         "%(plugin)s evicts %(count)s pods again and again, up to %(times)s times: no other node takes them than those "
         "from which %(same)s evicts them. Let other nodes take them, or let the descheduler leave them, or this never "
-        "comes to an end."
+        "settles."
     ),
     gettext_noop(
         "%(plugin)s evicts the pod %(pod)s again and again, up to %(times)s times: no other node takes it than those "
         "from which %(same)s evicts it. Let other nodes take them, or let the descheduler leave them, or this never "
-        "comes to an end."
+        "settles."
     ),
     # Why a plan moves a pod, why a pod stays, and why the plan ends.
     gettext_noop(

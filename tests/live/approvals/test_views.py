@@ -41,7 +41,7 @@ def test_the_nearest_deadline_comes_first_and_its_pane_is_open(hold_pod: HoldPod
     assert [item.row.name for item in page.context["items"]] == ["sooner", "later"]
     assert [element.text for element in elements(page, "#mail strong")] == ["default/sooner", "default/later"]
     assert opened(page) == "sooner"
-    assert "default/sooner is to go to node-1: 464, 4 ahead of node-2." in html_of(page)
+    assert "default/sooner will run on node-1: 464, 4 ahead of node-2." in html_of(page)
 
 
 def test_another_one_is_chosen_by_its_address(hold_pod: HoldPod, client_as: ClientAs) -> None:

@@ -63,7 +63,7 @@ def test_a_small_cluster_is_answered_at_once_with_the_engines_numbers(
     assert answer["measures"] == effect.list_measures(at_end=True)
     assert answer["pod"] == {"of": "all", **(effect.pod("default/web-1") or {})}
     assert tried_change.sentence == (
-        "There are no pending pods; placed anew, 4 of 6 pods would land on another node; "
+        "There are no pending pods; scheduled again, 4 of 6 pods would land on another node; "
         "1 node would be in use instead of 4"
     )
     assert AuditEntry.objects.filter(verb="change.tried", object_id=str(tried_change.pk)).exists()

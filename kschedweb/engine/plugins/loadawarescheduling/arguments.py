@@ -22,23 +22,23 @@ AMOUNTS = MapType(INT64, ("cpu", "memory"))
 AGGREGATION = text("extension.AggregationType")
 AGGREGATED = Struct(
     "v1.LoadAwareSchedulingAggregatedArgs",
-    "Percentiles in place of the mean use.",
+    "Percentiles instead of the mean use.",
     (
         StructField("usageThresholds", AMOUNTS, "Percent by resource: nodes above one are rejected.", usual=(0, 100)),
         StructField("usageAggregationType", AGGREGATION, "Which percentile the thresholds are for.", enum=AGGREGATIONS),
         StructField(
             "usageAggregatedDuration",
             DURATION,
-            "Over which window; left out: the longest that there is.",
+            "The window. Default: the longest available.",
             pointer=True,
         ),
         StructField(
-            "scoreAggregationType", AGGREGATION, "Which percentile is scored; left out: the mean.", enum=AGGREGATIONS
+            "scoreAggregationType", AGGREGATION, "The percentile that is scored. Default: the mean.", enum=AGGREGATIONS
         ),
         StructField(
             "scoreAggregatedDuration",
             DURATION,
-            "Over which window; left out: the longest that there is.",
+            "The window. Default: the longest available.",
             pointer=True,
         ),
     ),
@@ -66,7 +66,7 @@ ARGS = args_struct(
     StructField(
         "resourceWeights",
         AMOUNTS,
-        "How much each resource counts for the score: 1 to 100. Left out: cpu 1, memory 1.",
+        "How much each resource counts for the score: 1 to 100. Default: cpu 1, memory 1.",
         examples=(RESOURCE_WEIGHTS,),
         usual=(1, 10),
         whole=True,
@@ -81,7 +81,7 @@ ARGS = args_struct(
     StructField(
         "usageThresholds",
         AMOUNTS,
-        "Percent by resource; 0 switches one off. Left out: cpu 65, memory 95.",
+        "Percent by resource; 0 switches one off. Default: cpu 65, memory 95.",
         examples=(USAGE_THRESHOLDS,),
         usual=(0, 100),
         whole=True,
@@ -100,8 +100,8 @@ ARGS = args_struct(
     StructField(
         "estimatedScalingFactors",
         AMOUNTS,
-        "Percent of its request, or limit where that is higher, that a pod is expected to use: 1 to 100. "
-        "What is left out: cpu 85, memory 70.",
+        "Percent of its request, or of a higher limit, that a pod is expected to use: 1 to 100. Default: cpu 85, "
+        "memory 70.",
         examples=(SCALING_FACTORS,),
         usual=(1, 100),
     ),
@@ -118,7 +118,7 @@ ARGS = args_struct(
         pointer=True,
     ),
     StructField("allowCustomizeEstimation", BOOL, "Whether annotations of pods may say these three for the pod."),
-    StructField("aggregated", AGGREGATED, "Percentiles in place of the mean use.", pointer=True),
+    StructField("aggregated", AGGREGATED, "Percentiles instead of the mean use.", pointer=True),
     StructField("supportedResources", ListType(STRING), "Resources that only annotations of nodes name."),
 )
 

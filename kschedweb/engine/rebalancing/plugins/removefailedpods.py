@@ -28,7 +28,7 @@ ARGS = args_struct(
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
-    StructField("minPodLifetimeSeconds", UINT, "How old a pod must be. Left out: an hour.", pointer=True),
+    StructField("minPodLifetimeSeconds", UINT, "Minimum age of a pod. Default: an hour.", pointer=True),
     StructField("reasons", STRINGS, "Only pods that failed for one of these reasons."),
     StructField("exitCodes", ListType(INT32), "Only pods whose container exited with one of these codes."),
     StructField("includingInitContainers", BOOL, "Init containers count too."),

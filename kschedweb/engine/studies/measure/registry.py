@@ -231,7 +231,7 @@ _COST = (
     ),
     MeasureSpec(
         NODE_HOURS_DAY, "Node-hours a day", NODE_HOURS, LOWER,
-        "What the nodes in use come to in a day, once all others are gone.",
+        "Node-hours of the nodes in use over a day, with all others removed.",
         IN_USE, Population.NODES_IN_USE, Window.END, None, when.PLACED_ANEW,
     ),
     MeasureSpec(

@@ -55,7 +55,7 @@ class Fight:
         )
         return (
             f"{self.plugin} evicts {subject} again and again, up to {self.times} times: {undoes} {self.plugin} evicts "
-            f"{them}. {change}, or this never comes to an end."
+            f"{them}. {change}, or this never settles."
         )
 
 

@@ -12,8 +12,8 @@ from kschedweb.engine.studies.compare.significance import compute_p_value
 # Fewest seeds with which the p-value can be below 0.05: the smallest is 2 / 2**seeds.
 ENOUGH = 6
 RESOLVED = gettext_noop(
-    "A change below the noise floor is no difference. The floor is 1 pod or node at the end; of what happens on the "
-    "way, the square root of the count; of a time 1 s or 1 %%; of a percentage 0.5 points; of node-hours 1 %%"
+    "Changes below the noise floor do not count. The floor is 1 pod or node at the end, the square root of the "
+    "count for events, 1 s or 1 %% for times, 0.5 points for percentages, and 1 %% for node-hours"
 )
 
 
