@@ -29,8 +29,7 @@ class ClientSource:
         from urllib3.exceptions import HTTPError
 
         try:
-            answer = self._client.call_api(path, "GET", auth_settings=["BearerToken"], _preload_content=False)
-            content: bytes = answer[0].data
+            content: bytes = self._send(path)
         except ApiException as error:
             forbidden = error.status in (401, 403)
             text = f"the API server answers {error.status} to {path}: {error.reason}"
@@ -38,6 +37,20 @@ class ClientSource:
         except HTTPError as error:
             raise SourceError(f"the API server cannot be reached: {_first_line(error)}") from None
         return content
+
+    def _send(self, path: str) -> bytes:
+        """Send a request by the calls of the package's newer releases, else by those of the older ones."""
+        if hasattr(self._client, "param_serialize"):
+            request = self._client.param_serialize(method="GET", resource_path=path, auth_settings=["BearerToken"])
+            answer = self._client.call_api(*request)
+            content: bytes = answer.read() or b""
+            if answer.status >= 400:
+                forbidden, absent = answer.status in (401, 403), answer.status == 404
+                text = f"the API server answers {answer.status} to {path}: {answer.reason}"
+                raise SourceError(text, forbidden=forbidden, absent=absent)
+            return content
+        answer = self._client.call_api(path, "GET", auth_settings=["BearerToken"], _preload_content=False)
+        return bytes(answer[0].data)
 
 
 def _first_line(error: Exception) -> str:

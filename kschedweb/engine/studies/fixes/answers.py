@@ -22,6 +22,7 @@ from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.fixes.changes import Fix
 from kschedweb.engine.studies.fixes.devices import DeviceChain, find_device_chains
+from kschedweb.engine.studies.fixes.owners import PodSource
 from kschedweb.engine.studies.fixes.search import find_fixes, iterate_candidates
 from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
 from kschedweb.engine.values import dataclass
@@ -127,8 +128,11 @@ class PodAnswer:
         }
 
 
-def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True) -> PodAnswer:
-    """Return what becomes of ``pod``; a bound pod is judged as if it had no node. ``fixes`` looks for fixes too."""
+def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True, source: PodSource | None = None) -> PodAnswer:
+    """Return what becomes of ``pod``; a bound pod is judged as if it had no node.
+
+    ``fixes`` looks for fixes too; ``source`` is where the pod is written, if the cluster does not say.
+    """
     bound_to = pod.node_name
     if pod.scheduler_name not in scheduler.frameworks:
         return _answer_elsewhere(scheduler, pod, bound_to, fixes)
@@ -153,7 +157,7 @@ def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True) -> PodAnsw
         best=tuple(_list_best(explanation)),
         feasible=len(explanation.feasible),
         nearest=describe_nearest(snapshot, pod, explanation),
-        fixes=tuple(find_fixes(scheduler, pod, explanation)) if looks_for_fixes else (),
+        fixes=tuple(find_fixes(scheduler, pod, explanation, source=source)) if looks_for_fixes else (),
         chains=tuple(find_device_chains(snapshot, pod)) if looks_for_fixes else (),
     )
 

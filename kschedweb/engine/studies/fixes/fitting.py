@@ -12,6 +12,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.capacity.capacity import CapacityFit, fit_clones
 from kschedweb.engine.studies.capacity.shapes import PodShape, ShapeError, pod_shape, with_own_volumes
 from kschedweb.engine.studies.fixes.answers import PodAnswer, answer_pod
+from kschedweb.engine.studies.fixes.owners import TEMPLATE_PATH, PodSource
 from kschedweb.engine.values import dataclass
 
 # Kinds of manifests with pods, and the field of how many they want.
@@ -22,6 +23,9 @@ REPLICA_FIELDS = {
     "ReplicationController": "replicas",
     "Job": "parallelism",
 }
+
+
+TEMPLATE_PATHS: dict[str, tuple[str | int, ...]] = {"CronJob": ("spec", "jobTemplate", "spec", "template")}
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ def fit_workload(
     )
     filled = scheduler.with_snapshot(scheduler.snapshot.copy())
     _place_clones(filled, shape, fit, fit.count)
-    next_pod = answer_pod(filled, _clone(filled, shape, fit.count + 1)) if fit.message else None
+    next_pod = None
+    if fit.message:
+        next_pod = answer_pod(filled, _clone(filled, shape, fit.count + 1), source=_manifest_source(workload))
     _place_clones(scheduler, shape, fit, min(fit.count, replicas))
     return WorkloadFit(
         workload,
@@ -127,6 +133,13 @@ def _count_by_node(fit: CapacityFit, count: int) -> list[tuple[str, int]]:
     """Return the nodes of the first ``count`` pods with their numbers, those with most first."""
     counts = Counter(fit.names[node] for node in fit.order[:count].tolist())
     return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def _manifest_source(workload: str) -> PodSource:
+    """Return the manifest, "Kind namespace/name", as where its pods are written: a file, which kubectl cannot patch."""
+    kind, _, key = workload.partition(" ")
+    namespace, _, name = key.partition("/")
+    return PodSource((kind, namespace, name), () if kind == "Pod" else TEMPLATE_PATHS.get(kind, TEMPLATE_PATH), False)
 
 
 def _clone(scheduler: Scheduler, shape: PodShape, number: int) -> Pod:

@@ -25,20 +25,22 @@ class PodSource:
     prefix: tuple[str | int, ...]
     # True if kubectl can change it there.
     editable: bool
+    # True for a pod of the cluster, of which the API server lets some fields change.
+    is_running: bool = False
 
     def path_of(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         return (*self.prefix, *path)
 
     def can_patch(self, path: tuple[str | int, ...]) -> bool:
         """Return whether a patch of the field at ``path`` of the pod is accepted."""
-        return self.editable or (not self.prefix and len(path) > 1 and path[1] in CHANGEABLE_IN_PODS)
+        return self.editable or (self.is_running and len(path) > 1 and path[1] in CHANGEABLE_IN_PODS)
 
 
 def find_pod_source(pod: Pod, objects: ClusterObjects) -> PodSource:
     """Return where the spec of ``pod`` is written."""
     own_key = ("Pod", pod.namespace, pod.name)
     if pod.controller is None:
-        return PodSource(own_key, (), False)
+        return PodSource(own_key, (), False, is_running=True)
     _, kind, name = pod.controller
     if kind == "ReplicaSet":
         deployment = _find_deployment(pod, name, objects)

@@ -20,7 +20,7 @@ from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.engine.plugins.podtopologyspread import SKEW, Constraint
 from kschedweb.engine.studies.fixes import node_changes
 from kschedweb.engine.studies.fixes.changes import Change
-from kschedweb.engine.studies.fixes.owners import find_pod_source
+from kschedweb.engine.studies.fixes.owners import PodSource, find_pod_source
 from kschedweb.engine.studies.fixes.pod_changes import PodChanges
 from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
 
@@ -35,9 +35,9 @@ MOVABLE = frozenset({"NodeResourcesFit", "NodePorts"})
 class Proposer:
     """Proposes changes for one pod that waits in a cluster."""
 
-    def __init__(self, scheduler: Scheduler, pod: Pod) -> None:
+    def __init__(self, scheduler: Scheduler, pod: Pod, source: PodSource | None = None) -> None:
         self.scheduler, self.pod, self.snapshot = scheduler, pod, scheduler.snapshot
-        self.pod_changes = PodChanges(pod, find_pod_source(pod, self.snapshot.objects))
+        self.pod_changes = PodChanges(pod, source or find_pod_source(pod, self.snapshot.objects))
         self._by_plugin: dict[str, Callable[[int, Status], Iterator[Proposal]]] = {
             "NodeResourcesFit": self._make_room,
             "TaintToleration": self._answer_taints,

@@ -16,6 +16,7 @@ from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.fixes import claim_changes, node_changes
 from kschedweb.engine.studies.fixes.changes import Change, ChangeKind, Fix
+from kschedweb.engine.studies.fixes.owners import PodSource
 from kschedweb.engine.studies.fixes.proposals import MOVABLE, Proposal, Proposer
 from kschedweb.engine.studies.fixes.shortages import compute_distances
 from kschedweb.engine.studies.fixes.trial import build_trial, try_changes
@@ -31,25 +32,33 @@ MOST_ROUNDS = 2
 
 
 def find_fixes(
-    scheduler: Scheduler, pod: Pod, explanation: Explanation | None = None, *, limit: int = MOST_FIXES
+    scheduler: Scheduler,
+    pod: Pod,
+    explanation: Explanation | None = None,
+    *,
+    limit: int = MOST_FIXES,
+    source: PodSource | None = None,
 ) -> list[Fix]:
     """Return at most ``limit`` fixes for a ``pod`` without a node, the smallest first; none if it finds a node.
 
-    ``explanation`` is that of the pod, if there is one. No fix has all kinds of changes of another one.
+    ``explanation`` is that of the pod, if there is one; ``source`` is where it is written, if the cluster does not
+    say that. No fix has all kinds of changes of another one.
     """
     if pod.key in scheduler.snapshot.pods.slots:
         return []
     if pod.scheduler_name not in scheduler.frameworks:
-        proposals = [(Proposer(scheduler, pod).pod_changes.change_scheduler(name),) for name in scheduler.frameworks]
+        proposals = [
+            (Proposer(scheduler, pod, source).pod_changes.change_scheduler(name),) for name in scheduler.frameworks
+        ]
         return [Fix(changes, node) for changes in proposals if (node := try_changes(scheduler, pod, changes))][:limit]
-    search = _FixSearch(scheduler, pod, limit)
+    search = _FixSearch(scheduler, pod, limit, source)
     search.run((), explanation)
     return search.fixes
 
 
 class _FixSearch:
-    def __init__(self, scheduler: Scheduler, pod: Pod, limit: int) -> None:
-        self._scheduler, self._pod, self._limit = scheduler, pod, limit
+    def __init__(self, scheduler: Scheduler, pod: Pod, limit: int, source: PodSource | None) -> None:
+        self._scheduler, self._pod, self._limit, self._source = scheduler, pod, limit, source
         self._by_kinds: dict[frozenset[ChangeKind], Fix] = {}
         self._trials = 0
 
@@ -68,7 +77,7 @@ class _FixSearch:
                 explanation = scheduler.explain(pod, as_scheduled=True)
         except (CycleError, ObjectError, KeyError):
             return
-        proposer = Proposer(scheduler, pod)
+        proposer = Proposer(scheduler, pod, self._source)
         if not explanation.pre_enqueue.ok or explanation.pre_filter is not None:
             more_changes = self._list_prerequisites(proposer, explanation)
             if more_changes and rounds:
