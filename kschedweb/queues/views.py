@@ -18,6 +18,7 @@ from kschedweb.policies.scope import scope_of
 from kschedweb.queues import presentation, selectors
 from kschedweb.queues.forms import ForecastForm
 from kschedweb.web.heavy import heavy
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -96,6 +97,7 @@ def show_workload(request: PageRequest, cluster: str, namespace: str, workload: 
 @heavy
 @require_safe
 @requires(Action.VIEW)
+@page_part
 def show_queue_of_pod(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
     """Lead to the page of a pod's Workload."""
     snapshot = snapshot_asked(cluster, snapshot_named(request.GET))

@@ -250,10 +250,17 @@ def pages(at: Places) -> dict[str, str]:
     return addresses | job_addresses(at) | _queue_pages(at)
 
 
+def split_queued(at: Places) -> tuple[str, str, str]:
+    """The cluster, the queue, and "namespace/name" of the workload that waits for quota."""
+    cluster, _, rest = at.queued.partition("/")
+    queue, _, workload = rest.partition("/")
+    return cluster, queue, workload
+
+
 def _queue_pages(at: Places) -> dict[str, str]:
     if not at.queued:
         return {}
-    cluster, queue, workload = at.queued.split("/", 2)
+    cluster, queue, workload = split_queued(at)
     return {
         "queues:tree": f"/queues/?cluster={cluster}",
         "queue": f"/queues/{cluster}/{queue}/",
@@ -350,7 +357,7 @@ def resources(at: Places) -> dict[str, str]:
 def _of_queued(at: Places) -> dict[str, str]:
     if not at.queued:
         return {}
-    cluster, queue, workload = at.queued.split("/", 2)
+    cluster, queue, workload = split_queued(at)
     base = f"/api/v1/clusters/{cluster}"
     return {
         "queues": f"{base}/queues/",

@@ -13,6 +13,7 @@ from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from kschedweb.web import redirects
+from tests.support.addresses import split_queued
 
 if TYPE_CHECKING:
     from tests.support.addresses import Places
@@ -112,7 +113,8 @@ def leading_to(at: Places, **values: object) -> Choose:
     }
     by_name = {"name": at.cluster, "cluster": at.cluster, "namespace": namespace, "pod": pod, "node": at.node} | values
     if at.queued:
-        _, by_name["queue"], _, by_name["workload"] = at.queued.split("/")
+        by_name["queue"], workload = split_queued(at)[1:]
+        by_name["workload"] = workload.partition("/")[2]
 
     def real(address: str, kind: str, name: str) -> object:
         parts = address.partition("<")[0].strip("/").split("/")
