@@ -204,8 +204,8 @@ def test_least_allocated_undoes_high_node_utilization_and_is_named() -> None:
     assert (fight.plugin, fight.scorer, fight.times) == ("HighNodeUtilization", "NodeResourcesFit (LeastAllocated)", 4)
     assert fight.sentence == (
         "HighNodeUtilization evicts the pod default/lone again and again, up to 4 times: NodeResourcesFit "
-        "(LeastAllocated) puts it back where HighNodeUtilization evicts it. Change one of the two, or this never comes "
-        "to an end."
+        "(LeastAllocated) puts it back where HighNodeUtilization evicts it. Change one of the two, or this never "
+        "settles."
     )
 
 
