@@ -50,7 +50,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        once.share()
+        if once.VARIABLE not in os.environ:  # a run that a test starts shares what this one has made
+            once.share()
         catalogues.compile_all()  # a run without make finds them too
 
 
