@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
     from kschedweb.web.tables import Column, RowTable
 
+# Parameters of an address that say where a page looks and how, not what it filters by.
+UNFILTERED = frozenset(
+    {"cluster", "policy", "revision", "snapshot", "at", "ordering", "page", "cursor", "show", "by", "format", "range"}
+)
+
 register = template.Library()
 register.filter("cpu", units.format_cpu)
 register.filter("counted", units.format_count)
@@ -76,6 +81,13 @@ def _render_icon(name: str, label: str) -> SafeString:
     if label:
         return format_html('<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, address)
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}"/></svg>', address)
+
+
+@register.simple_tag(takes_context=True)
+def active_filters(context: Context) -> int:
+    """Return how many filters the page's address has."""
+    fields = context["request"].GET
+    return sum(1 for name in fields if name not in UNFILTERED and fields.get(name))
 
 
 @register.filter

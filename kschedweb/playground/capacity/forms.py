@@ -105,7 +105,7 @@ def _workload_field() -> forms.CharField:
         required=False,
         max_length=600,
         widget=widget,
-        help_text=_("namespace/Kind/name of a workload, or namespace/name of a pod."),
+        help_text=_("Type a part of its name and choose."),
     )
 
 
@@ -219,7 +219,7 @@ class NodesForm(_PodForm):
         required=False,
         max_length=253,
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text=_("A node of the cluster. Or describe one below."),
+        help_text=_("Type a part of a node's name and choose. Or describe one below."),
     )
     node_cpu = _cpu_field(_("CPU of a node, such as 16 or 15500m."))
     node_memory = _memory_field(_("Memory of a node, such as 64Gi. A plain number is bytes."))

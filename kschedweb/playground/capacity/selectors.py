@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db.models import Q
 from django.http import Http404
 
 from kschedweb.clusters.redaction import in_part
@@ -12,6 +13,7 @@ from kschedweb.engine.studies.capacity.shapes import WORKLOADS
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity import answers
 from kschedweb.playground.capacity.models import CapacityKind, Question
+from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # Choices of a field's datalist; any other name can be typed in.
 OFFERED = 300
+# Names that are suggested for what is typed.
+SUGGESTED = 20
 
 
 def list_workloads(snapshot: Snapshot) -> list[str]:
@@ -33,6 +37,45 @@ def list_workloads(snapshot: Snapshot) -> list[str]:
         if workload.partition("/")[0] in WORKLOADS:
             names.add(f"{namespace}/{workload}")
     return sorted(names)[:OFFERED]
+
+
+def find_workloads(snapshot: Snapshot, typed: str) -> list[str]:
+    """Return workloads and pods with each word of ``typed`` in their names: workloads as namespace/Kind/name first."""
+    words = typed.replace("/", " ").split()[:6]
+    rows = pod_rows(snapshot).exclude(owner__startswith="DaemonSet/")
+    for word in words:
+        if word not in WORKLOADS:
+            rows = rows.filter(Q(namespace__icontains=word) | Q(owner__icontains=word) | Q(name__icontains=word))
+    found: dict[str, None] = {}
+    owners = rows.exclude(owner="").order_by("namespace", "owner").values_list("namespace", "owner").distinct()
+    for namespace, owner in owners[:OFFERED]:
+        workload = workload_named(owner)
+        if workload.partition("/")[0] in WORKLOADS:
+            found[f"{namespace}/{workload}"] = None
+    if words:
+        named = rows.order_by("namespace", "name").values_list("namespace", "name")
+        found |= dict.fromkeys(f"{namespace}/{name}" for namespace, name in named[:SUGGESTED])
+    return list(found)[:SUGGESTED]
+
+
+def workload_meant(snapshot: Snapshot, typed: str) -> str:
+    """Return the only workload or pod that is meant by ``typed``. Raise ApplicationError if none or several are."""
+    if not typed or "/" in typed:
+        return typed
+    found = find_workloads(snapshot, typed)
+    if not found:
+        raise ApplicationError.at("workload", f"No workload or pod has {typed} in its name.")
+    exact = [name for name in found if name.rpartition("/")[2] == typed]
+    meant = exact or [name for name in found if name.count("/") == 2] or found
+    if len(meant) > 1:
+        raise ApplicationError.at("workload", f"{typed} may be {' or '.join(meant[:3])}. Choose one of them.")
+    return meant[0]
+
+
+def find_nodes(snapshot: Snapshot, typed: str) -> list[str]:
+    """Return the first nodes with ``typed`` in their names."""
+    rows = node_rows(snapshot).filter(name__icontains=typed.strip())
+    return list(rows.order_by("name").values_list("name", flat=True)[:SUGGESTED])
 
 
 def node_names(snapshot: Snapshot) -> list[str]:

@@ -31,6 +31,7 @@ from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.figures import Chart
 from kschedweb.web.nodemap.nodemap import MapChoice
+from kschedweb.web.pages import page_part
 from kschedweb.web.tables import RowTable
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class _Page:
     offers: Mapping[str, Callable[[Snapshot], list[str]]]
 
 
+# What a field's names are searched among, by the part of the address.
+NAMES = {"workloads": ("workload", selectors.find_workloads), "nodes": ("like", selectors.find_nodes)}
 _WORKLOADS = {"workloads": selectors.list_workloads}
 _NODES = {"node_names": selectors.node_names}
 PAGES = {
@@ -122,6 +125,19 @@ def show_gangs(request: PageRequest) -> HttpResponseBase:
 def show_buffer(request: PageRequest) -> HttpResponseBase:
     """Show whether the cluster survives the loss of a zone, or of its largest nodes."""
     return _handle_question(request, PAGES[CapacityKind.BUFFER])
+
+
+@require_safe
+@requires(Action.VIEW, in_part=True)
+@page_part
+def suggest_names(request: PageRequest, kind: str) -> HttpResponseBase:
+    """List the first names of workloads and pods, or of nodes, that match what is typed, as options."""
+    snapshot = scope_of(request).snapshot_asked()
+    if snapshot is None or kind not in NAMES:
+        raise Http404("There are no such names.")
+    field, find = NAMES[kind]
+    typed = request.GET.get(field, "").replace("\0", "")[:300]
+    return render(request, "dashboard/namespaces.html", {"names": find(snapshot, typed)})
 
 
 @require_safe
@@ -186,6 +202,10 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
         status = 400
     else:
         try:
+            if "workload" in form.cleaned_data:
+                form.cleaned_data["workload"] = selectors.workload_meant(
+                    snapshot, form.cleaned_data["workload"].strip()
+                )
             query = form.to_query(snapshot)
             answer = _try_answer(request.user, snapshot, revision, query)
             context["cost"] = costs.describe_cost_change(snapshot, query, answer)
@@ -227,6 +247,20 @@ def _add_errors(form: forms.Form, error: ApplicationError) -> None:
         form.add_error(field if field in form.fields else None, problem["message"])
 
 
+def _search_names(form: forms.Form, snapshot: Snapshot) -> None:
+    """Let the fields of names ask the server for those that match while a name is typed."""
+    for kind, (name, _) in NAMES.items():
+        if name in form.fields:
+            attributes = form.fields[name].widget.attrs
+            attributes |= {
+                "hx-get": f"{reverse('capacity-names', args=[kind])}?cluster={snapshot.cluster.name}",
+                "hx-trigger": "input changed delay:200ms",
+                "hx-target": f"#{attributes['list']}",
+                "hx-swap": "innerHTML",
+                "hx-sync": "this:replace",
+            }
+
+
 def _render_page(
     request: PageRequest,
     page: _Page,
@@ -239,6 +273,8 @@ def _render_page(
 ) -> HttpResponseBase:
     """Render the page with its answer, or the answer as a file (?format=); only the form if ``answer`` is ``None``."""
     offers = {name: offer(snapshot) if snapshot else [] for name, offer in page.offers.items()}
+    if snapshot is not None:
+        _search_names(form, snapshot)
     context |= {
         "form": form,
         "policy": messages.translate_words(sentences.revision_label(revision)) if revision else "",

@@ -28,9 +28,9 @@ def text(client: Client, address: str = "/approvals/", **data: str) -> str:
 
 def opened(page: Any) -> str:
     """The pod whose request is open beside the list, and may be approved there."""
-    [pane] = elements(page, "#pane button[value=approve] .visually-hidden")
+    [pane] = elements(page, "#pane button[value=approve] .decide-pod")
     name: str = page.context["item"].row.name
-    assert pane.text == f", {name}"
+    assert pane.text == name
     return name
 
 

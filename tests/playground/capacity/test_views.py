@@ -65,7 +65,8 @@ def test_a_limit_gives_at_least_so_many(client_as: Callable[..., Any], demo: Sna
         ({"cpu": "1", "workload": "a/Deployment/b"}, "Choose pods in one way only"),
         ({"workload": "shop/Deployment/none"}, "has neither a template nor a pod of it"),
         ({"workload": "shop/none"}, "The snapshot has no pod shop/none."),
-        ({"workload": "one"}, "write a workload as namespace/Kind/name"),
+        ({"workload": "no-such"}, "No workload or pod has no-such in its name."),
+        ({"workload": "a"}, "Choose one of them."),
         ({"manifest": "kind: Pod\nspec: {}"}, "a pod needs at least one container"),
         ({"manifest": "{"}, "line 1"),
         ({"manifest": "kind: Job\nspec: {}"}, "has neither containers nor spec.template"),
@@ -80,6 +81,21 @@ def test_wrong_input_is_said_beside_its_field(
     assert answer.status_code == 400
     assert message in " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
     assert elements(answer, ".field-error")
+
+
+def test_names_are_searched_on_the_server_and_a_part_of_one_is_enough(
+    client_as: Callable[..., Any], demo: Snapshot
+) -> None:
+    client = client_as("viewer")
+    (field,) = elements(get_page(client, ""), "input[name=workload]")
+    assert field.attributes["hx-get"] == "/capacity/names/workloads/?cluster=demo"
+    names = elements(client.get(field.attributes["hx-get"], {"cluster": "demo", "workload": "vau"}), "option")
+    assert names[0].attributes["value"] == "payments/StatefulSet/vault"
+    assert get_page(client, "", workload="vault").context["answer"].count >= 0
+    nodes = elements(client.get("/capacity/names/nodes/", {"cluster": "demo", "like": "gpu-a"}), "option")
+    assert nodes
+    assert all("gpu-a" in node.attributes["value"] for node in nodes)
+    assert client.get("/capacity/names/rooms/", {"cluster": "demo"}).status_code == 404
 
 
 def test_new_nodes_are_counted_for_pods_to_come(client_as: Callable[..., Any], demo: Snapshot) -> None:
