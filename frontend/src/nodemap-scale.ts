@@ -8,13 +8,16 @@ import { translate } from "./words";
 export const STEPS = 10;
 const ROUND_PERCENT = 5;
 
-export type Range = { least: number; most: number };
+/** `isOpenEnded`: the last colour stands for what is beyond the end too. */
+export type Range = { least: number; most: number; isOpenEnded?: boolean };
 
-/** The ends of the scale over what the data holds: whole numbers, of percent multiples of five. */
+/** The ends of the scale over what the data holds: whole numbers, of percent multiples of five up to 100. */
 export function valueRange(show: Colouring, least: number, most: number): Range {
   if (!(least <= most)) return { least: 0, most: show.unit === "%" ? 100 : 1 };
   const unit = show.unit === "%" ? ROUND_PERCENT : 1;
   const [low, high] = [Math.floor(least / unit) * unit, Math.ceil(most / unit) * unit];
+  // A node of which more is requested than it has looks full, and pales no other.
+  if (show.unit === "%" && high > 100 && low < 100) return { least: low, most: 100, isOpenEnded: true };
   return { least: low, most: high > low ? high : low + unit };
 }
 
@@ -51,14 +54,15 @@ export function borderLabels(): Record<Border, string> {
   };
 }
 
-function renderRamp(show: Colouring, { least, most }: Range): HTMLElement[] {
+function renderRamp(show: Colouring, { least, most, isOpenEnded }: Range): HTMLElement[] {
   const unit = show.unit === "%" ? " %" : "";
   const colours = createElement("span", "ramp");
   for (let step = 0; step < STEPS; step += 1) colours.append(createElement("span", `map-swatch m${step}`));
+  const end = `${formatNumber(most)}${unit}`;
   return [
     createElement("span", "", `${formatNumber(least)}${unit}`),
     colours,
-    createElement("span", "", `${formatNumber(most)}${unit}`),
+    createElement("span", "", isOpenEnded ? translate("%(end)s and more", { end }) : end),
   ];
 }
 

@@ -34,6 +34,7 @@ test("the scale runs over the range of the data, to the next five percent", () =
   assert.deepEqual(valueRange(PERCENT, 12, 53), { least: 10, most: 55 });
   assert.deepEqual(valueRange(PERCENT, 40, 40), { least: 40, most: 45 });
   assert.deepEqual(valueRange(PERCENT, Infinity, -Infinity), { least: 0, most: 100 });
+  assert.deepEqual(valueRange(PERCENT, 12, 340), { least: 10, most: 100, isOpenEnded: true });
   assert.deepEqual(valueRange({ ...PERCENT, unit: "pods" }, 3, 17), { least: 3, most: 17 });
 });
 
