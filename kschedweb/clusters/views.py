@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
+from kschedweb.clusters.connecting.kubeconfig import KubeconfigError
 from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.flight.selectors import recorder_of
 from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
@@ -60,12 +61,13 @@ def list_clusters(request: PageRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @requires(Action.ADMINISTER)
 def connect_cluster(request: PageRequest) -> HttpResponse:
-    form = ConnectForm(*_form_data(request))
+    form, refused = ConnectForm(*_form_data(request)), None
     if request.method == "POST" and form.is_valid():
         try:
             cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
         except ApplicationError as error:
             form.add_service_errors(error)
+            refused = error if isinstance(error, KubeconfigError) and error.server else None
         else:
             messages.success(
                 request,
@@ -76,7 +78,7 @@ def connect_cluster(request: PageRequest) -> HttpResponse:
     if form.errors:
         form.tell_emptied()
     context = {"form": form, "in_cluster": in_cluster_available(), "allowed": settings.CLUSTER_ALLOWLIST}
-    context["resources"] = RESOURCES
+    context |= {"resources": RESOURCES, "refused": refused}
     return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
 
 

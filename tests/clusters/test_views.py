@@ -166,6 +166,14 @@ def test_errors_of_connecting_stand_at_a_field_that_is_shown(
     assert "hidden-word" not in html_of(answer)
 
 
+def test_a_context_that_runs_a_program_gets_the_commands_for_a_token(client_as: ClientAs) -> None:
+    text = KUBECONFIG.replace("SERVER", "https://kube:6443").replace("token: hidden-word", "exec: {command: aws}")
+    answer = client_as("admin").post("/clusters/connect/", {"source": "kubeconfig", "name": "far", "kubeconfig": text})
+    (commands,) = elements(answer, "#token-commands code")[1:]
+    assert [line for line in commands.text.split("kubectl --context c ") if line.startswith("create token")]
+    assert elements(answer, "#token-commands code")[0].text == "https://kube:6443"
+
+
 def test_connecting_leads_to_the_cluster_with_its_permissions(
     client_as: ClientAs, odd_server: OddServer, django_capture_on_commit_callbacks: Any
 ) -> None:

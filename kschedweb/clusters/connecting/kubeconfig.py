@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import shlex
 from typing import Any
 
 from kschedweb.clusters.connecting.credentials import Secret, ascii_pem
@@ -28,6 +29,8 @@ OPENID = (
     "token and connect with that (kubectl create token)"
 )
 RUNS = "it would run a program here; make a service account token and connect with that (kubectl create token)"
+# Keys of a user whose credentials a program or a provider makes.
+RUN_PROGRAMS = ("exec", "auth-provider")
 READS = "it names a file, which would be read here"
 REFUSED = {
     "exec": RUNS,
@@ -50,6 +53,13 @@ class KubeconfigError(ApplicationError):
 
     def __init__(self, message: str, path: str = "kubeconfig") -> None:
         super().__init__(message, errors=[{"path": path, "message": message}])
+        # Of a context whose user has no credentials of its own, for the commands that make a token there.
+        self.context, self.server = "", ""
+
+    @property
+    def context_word(self) -> str:
+        """The context as a word of a shell: the file may have any name."""
+        return shlex.quote(self.context)
 
 
 def kubeconfig_contexts(text: str | bytes) -> list[str]:
@@ -73,7 +83,12 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     cluster, cluster_path = _referred_entry(document, entry, "clusters", "cluster", chosen)
     user, user_path = _referred_entry(document, entry, "users", "user", chosen)
     _check_keys(cluster, CLUSTER_KEYS, cluster_path)
-    _check_keys(user, USER_KEYS, user_path)
+    try:
+        _check_keys(user, USER_KEYS, user_path)
+    except KubeconfigError as error:
+        if any(user.get(key) for key in RUN_PROGRAMS):
+            error.context, error.server = chosen, _read_string(cluster, "server", cluster_path)
+        raise
     secret = _build_secret(cluster, cluster_path, user, user_path)
     if not secret.server:
         raise KubeconfigError("The cluster names no server.", f"{cluster_path}.server")

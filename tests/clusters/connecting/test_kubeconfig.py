@@ -89,6 +89,14 @@ def test_a_cluster_with_files_or_proxies_is_refused_by_name(key: str, value: Any
     assert caught.value.errors[0]["path"] == f"clusters[c].cluster.{key}"
 
 
+def test_a_user_without_credentials_tells_the_context_and_the_server_for_a_token() -> None:
+    with pytest.raises(KubeconfigError) as caught:
+        read(kubeconfig(user={"exec": {"command": "aws"}}))
+    assert (caught.value.context, caught.value.server) == ("one", "https://kube:6443")
+    caught.value.context = "x; rm -r ~"
+    assert caught.value.context_word == "'x; rm -r ~'"
+
+
 def test_keys_that_are_switched_off_do_no_harm() -> None:
     assert read(kubeconfig({"insecure-skip-tls-verify": False, "proxy-url": ""})).token == "abc"
 
