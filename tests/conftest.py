@@ -49,6 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # As often as the garbage collector looks by default it takes a third of collecting tests, and a seventh of pages.
+    gc.set_threshold(20_000, 20, 50)
     if not hasattr(config, "workerinput"):
         if once.VARIABLE not in os.environ:  # a run that a test starts shares what this one has made
             once.share()
@@ -100,12 +102,10 @@ def pytest_collection_finish() -> None:
     """What thousands of collected tests hold stays to the end: the garbage collector need not walk it each time.
 
     It waits with what lives long until there is a quarter more of it than it last saw, which must not be all of that.
-    As often as it looks by default it took a seventh of the time of tests with pages.
     """
     gc.collect()
     gc.freeze()
     gc.collect()
-    gc.set_threshold(20_000, 20, 50)
 
 
 def _transactional(item: pytest.Item) -> bool:
