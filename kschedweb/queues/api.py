@@ -54,7 +54,7 @@ class QuotaNodeSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     kind = serializers.ChoiceField(["cohort", "queue"])
-    parent = serializers.CharField(allow_blank=True, help_text="The cohort above it.")
+    parent = serializers.CharField(allow_blank=True, help_text="The cohort above it.")  # type: ignore[assignment]
     depth = serializers.IntegerField(help_text="0 for a root.")
     waiting = serializers.IntegerField(help_text="Workloads that wait in it and below it.")
     admitted = serializers.IntegerField(help_text="Workloads with quota in it and below it.")
@@ -140,7 +140,7 @@ class FlavorAttemptSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(["NoFit", "Preempt", "DeferredFit", "Fit"])
     preemption = serializers.CharField(allow_blank=True, help_text="NoCandidates, Preempt or Reclaim.")
     borrow = serializers.IntegerField(help_text="How many levels up the tree it borrows from.")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     sentences = serializers.ListField(child=serializers.CharField())
     reasons = serializers.ListField(child=serializers.CharField(), help_text="In Kueue's words.")
     checks = FlavorCheckSerializer(many=True)
@@ -346,7 +346,7 @@ class QueuedWorkloadView(APIView):
         snapshot = snapshot_asked(name, snapshot_named(request.query_params))
         form = ForecastForm(request.query_params)
         if not form.is_valid():
-            raise ApplicationError.at("run_minutes", " ".join(form.errors["run_minutes"]))
+            raise ApplicationError.at("run_minutes", " ".join(map(str, form.errors["run_minutes"])))
         answer = selectors.explain(snapshot, f"{namespace}/{workload}", form.cleaned_data["run_minutes"])
         described = presentation.describe_workload(answer, selectors.read_queues(snapshot))
         return Response(QueuedWorkloadSerializer(described).data)

@@ -169,6 +169,7 @@ class _RemedySearch:
                     raised = add_amounts(quota.borrowing_limit, self._find_shortfall(check))
                     limited.setdefault(node, {})[check.key] = replace(quota, borrowing_limit=raised)
             for below, cohort in pairwise(way):
+                assert isinstance(cohort, CohortNode)
                 for sibling in (*cohort.child_cohorts.values(), *cohort.child_queues.values()):
                     quota = sibling.quota(check.key)
                     if sibling is not below and quota.lending_limit is not None and sibling.local_available(check.key):

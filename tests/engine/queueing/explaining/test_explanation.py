@@ -39,8 +39,8 @@ def explain(*objects: Json, fair: bool = False, run_seconds: float | None = None
     return explain_workload(make_state(*objects, fair=fair), "default/w", run_seconds=run_seconds)
 
 
-def running(name: str, queue: str, cpu: str, *, minute: int = 0, **spec: object) -> Json:
-    return give_quota(make_workload(name, queue, cpu, **spec), queue, cpu, minute=minute)
+def running(name: str, queue: str, cpu: str, *, minute: int = 0, priority: int = 0) -> Json:
+    return give_quota(make_workload(name, queue, cpu, priority=priority), queue, cpu, minute=minute)
 
 
 def verdicts(answer: WorkloadExplanation) -> dict[str, CandidateVerdict]:
@@ -276,7 +276,8 @@ def test_finished_workloads_tell_how_long_jobs_run() -> None:
     early, late = answer.forecast.early, answer.forecast.late
     assert early is not None
     assert late is not None
-    assert (early.seconds, late.seconds) == (pytest.approx(540.0, abs=2.0), pytest.approx(1740.0, abs=2.0))
+    assert early.seconds == pytest.approx(540.0, abs=2.0)
+    assert late.seconds == pytest.approx(1740.0, abs=2.0)
 
 
 def test_without_any_run_time_nothing_is_forecast() -> None:
