@@ -178,6 +178,11 @@ export class MapSide {
     return [least, most];
   }
 
+  /** Its own form of a colouring, whose sentence may differ from that of the other map. */
+  findColouring(show: Colouring): Colouring {
+    return this.shows.find((own) => own.name === show.name) ?? show;
+  }
+
   /** The words of what is shown by code, where it is not a number. */
   categories(show: Colouring): string[] {
     return show.words ?? this.states;

@@ -250,7 +250,13 @@ class NodeMap {
         const isFirstView = !this.chosenGroup && `${this.colouringName} ${this.time}` === this.firstView;
         const describe = () =>
           groupPrefix +
-          describeNodes(show, side.categories(show), nodeValues, this.timed ? this.time : undefined, places);
+          describeNodes(
+            side.findColouring(show),
+            side.categories(show),
+            nodeValues,
+            this.timed ? this.time : undefined,
+            places,
+          );
         caption.textContent = (isFirstView && side.serverSummary) || describe();
         side.holder.setAttribute(
           "aria-label",

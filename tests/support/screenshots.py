@@ -28,12 +28,12 @@ PICTURES = {
     "overview": "/?cluster=demo",
     "decision": "/decision/demo/analytics/spark-driver/",
 }
-# The animation of README.md: what each of its pictures shows, and where; a button that is pressed there first.
+# The animation of README.md: what each of its pictures shows, and where; a control that is chosen there first.
 ANIMATION = "walk"
 WALK = [
     ("1 · The pod", "/pods/?cluster=demo&pending=true", ""),
     ("2 · The reason", "/decision/demo/analytics/spark-driver/", ""),
-    ("3 · A change, tried", "/trying/?cluster=demo", "button[name=change][value*=MostAllocated]"),
+    ("3 · A change, tried", "/trying/?cluster=demo", "input[name$=strategy][value=MostAllocated]"),
     ("4 · The map", "/nodes/?cluster=demo&show=use-cpu", ""),
 ]
 FIRST = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
@@ -80,12 +80,11 @@ def open_page(page: Page, address: str) -> None:
     settled(page)
 
 
-def take_still(page: Page, caption: str, address: str, button: str) -> bytes:
+def take_still(page: Page, caption: str, address: str, control: str) -> bytes:
     open_page(page, address)
-    if button:
-        with page.expect_navigation():
-            page.locator(button).click()
-        page.locator("main a.stat").first.wait_for()
+    if control:
+        with page.expect_response("**/trying/effect/**"):
+            page.locator(control).click()
         settled(page)
     page.evaluate(CAPTION, caption)
     return page.screenshot()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from django.utils.translation import gettext
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import SKEWS
 from kschedweb.engine.studies.measure.groups import USE
@@ -16,14 +18,24 @@ from kschedweb.engine.studies.measure.registry import family_of
 from kschedweb.engine.studies.trying.policy_effect import MOVED
 from kschedweb.playground.gate.invocation import measure_row
 from kschedweb.web.counting import format_count
+from kschedweb.web.nodemap.grouping import make_named_groupings
+from kschedweb.web.nodemap.nodemap import (
+    MOST_NODES,
+    PODS,
+    STATE,
+    WITH_PODS,
+    MapChoice,
+    MapLayer,
+    make_inline_map,
+    round_half_up,
+    show_requested,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Cells that a page draws, and those among them that have room for their numbers.
-MOST_CELLS, MOST_NUMBERED = 2_000, 200
-# Steps of the scale of colours.
-STEPS = 6
+    from kschedweb.web.nodemap.nodemap import NodeMap
+
 # Zones of the figure of flows; the smallest ones are joined.
 MOST_ZONES = 8
 # Sizes of the figure of flows, in units of its own.
@@ -42,30 +54,6 @@ class Tile:
     # "better", "worse" or "".
     tone: str
     section: str
-
-
-@dataclass(frozen=True)
-class NodeCell:
-    """A node before or after: percent of its CPU that is requested."""
-
-    node: str
-    percent: int
-    # The other side's percent.
-    other: int
-    # The step of the scale of colours, from 0.
-    step: int
-
-    @property
-    def changed(self) -> bool:
-        return self.percent != self.other
-
-
-@dataclass(frozen=True)
-class CellGroup:
-    """The nodes of a zone."""
-
-    zone: str
-    cells: tuple[NodeCell, ...]
 
 
 @dataclass(frozen=True)
@@ -99,12 +87,8 @@ class EffectPicture:
     """The picture of an effect."""
 
     tiles: tuple[Tile, ...]
-    # Before, after; empty if there are too many nodes, or if the answer is from before levels were stored.
-    sides: tuple[tuple[CellGroup, ...], ...]
-    # The ends of the scale, in percent.
-    low: int
-    high: int
-    numbered: bool
+    # Before and after; None if there are too many nodes, or if the answer is from before levels were stored.
+    map: NodeMap | None
     changed_count: int
     bands: tuple[Band, ...]
     bars: tuple[ZoneBar, ...]
@@ -121,21 +105,32 @@ class EffectPicture:
 def build_picture(answer: Json) -> EffectPicture:
     """Return the picture of a stored or live ``answer``."""
     levels = answer.get("levels") or {"nodes": [], "zones": [], "current": [], "changed": []}
-    drawn = 0 < len(levels["nodes"]) <= MOST_CELLS
-    both = [*levels["current"], *levels["changed"]] or [0.0]
-    low, high = int(min(both)), int(max(both) + 0.999)
-    sides = (
-        tuple(
-            _group_cells(levels, side, other, low, high)
-            for side, other in (("current", "changed"), ("changed", "current"))
-        )
-        if drawn
-        else ()
-    )
+    pairs = zip(levels["current"], levels["changed"], strict=True)
+    changed_count = sum(round(before) != round(after) for before, after in pairs)
     bands, bars = _draw_flows(levels, answer["changes"])
-    changed_count = sum(cell.changed for group in (sides[1] if sides else ()) for cell in group.cells)
-    numbered = len(levels["nodes"]) <= MOST_NUMBERED
-    return EffectPicture(tuple(list_tiles(answer)), sides, low, high, numbered, changed_count, bands, bars)
+    return EffectPicture(tuple(list_tiles(answer)), map_levels(levels), changed_count, bands, bars)
+
+
+def map_levels(levels: Json) -> NodeMap | None:
+    """Return the nodes before and after, coloured by the CPU that is requested; None for none, or too many."""
+    names = levels["nodes"]
+    if not 0 < len(names) <= MOST_NODES:
+        return None
+    groupings = make_named_groupings([{ZONE: zone} if zone else {} for zone in levels["zones"]])
+    unknown, with_pods = np.full(len(names), np.nan, np.float32), np.full(len(names), WITH_PODS, np.float32)
+    quiet = [MapLayer(PODS, unknown), MapLayer(STATE, with_pods)]
+    labels = {"current": gettext("Before"), "changed": gettext("After")}
+    sides = {label: [_make_layer(levels[side]), *quiet] for side, label in labels.items()}
+    return make_inline_map(names, groupings, sides, ("", ""), MapChoice(), choosable=1)
+
+
+def _make_layer(percents: Sequence[float]) -> MapLayer:
+    values = np.array(percents, dtype=np.float32)
+    sentence = gettext("%(mean)s %% requested on average, %(most)s %% on the fullest.") % {
+        "mean": round_half_up(values.mean()),
+        "most": round_half_up(values.max()),
+    }
+    return MapLayer(replace(show_requested("cpu"), sentence=sentence), values)
 
 
 def list_tiles(answer: Json) -> list[Tile]:
@@ -180,16 +175,6 @@ def _count_tile(label: str, sides: Mapping[str, int], section: str, *, better_up
     arrow = "" if before == after else "up" if after > before else "down"
     tone = "" if not arrow else "better" if (arrow == "up") is better_up else "worse"
     return Tile(label, f"{before:,}", f"{after:,}", arrow, tone, section)
-
-
-def _group_cells(levels: Json, side: str, other: str, low: int, high: int) -> tuple[CellGroup, ...]:
-    cells: dict[str, list[NodeCell]] = {}
-    span = max(high - low, 1)
-    columns = zip(levels["nodes"], levels["zones"], levels[side], levels[other], strict=True)
-    for node, zone, percent, against in columns:
-        step = min(int(STEPS * (percent - low) / span + 0.5), STEPS)
-        cells.setdefault(zone, []).append(NodeCell(node, round(percent), round(against), step))
-    return tuple(CellGroup(zone or gettext("no zone"), tuple(cells[zone])) for zone in sorted(cells))
 
 
 def _draw_flows(levels: Json, changes: Sequence[Json]) -> tuple[tuple[Band, ...], tuple[ZoneBar, ...]]:

@@ -386,18 +386,21 @@ def make_inline_map(
     sides: Mapping[str, Sequence[MapLayer]],
     nodes_address: tuple[str, str],
     choice: MapChoice,
+    *,
+    choosable: int | None = None,
 ) -> NodeMap:
     """Return a map whose values stand in the page: of one side, or of two, before and after a change.
 
-    ``sides`` has the layers of each side by its heading, PODS and STATE among them. The first is shown at first.
+    ``sides`` has the layers of each side by its heading, PODS and STATE among them. The first is shown at first,
+    and the first ``choosable`` (None: all) can be chosen.
     """
     made = []
     for label, layers in sides.items():
         by_key = {layer.show.key: layer for layer in layers}
         shown = by_key.get(choice.show, layers[0])
-        document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers])
+        document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers[:choosable]])
         frames = {key: {"show": key, "times": 1, **pack_column(layer.values)} for key, layer in by_key.items()}
         now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
         made.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
-    shows = [layer.show for layer in next(iter(sides.values()))]
+    shows = [layer.show for layer in next(iter(sides.values()))[:choosable]]
     return NodeMap(made, shows, choice.by, fields=dict(choice.fields), has_changes=len(made) > 1)
