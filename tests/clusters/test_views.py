@@ -83,10 +83,13 @@ def test_importing_by_upload_and_by_paste(client_as: ClientAs) -> None:
         SimpleUploadedFile("b.json", json.dumps(pod()).encode()),
     ]
     answer = client.post("/clusters/import/", {"name": "uploaded", "file": files})
-    assert answer["Location"] == "/clusters/uploaded/"
+    assert answer["Location"] == "/?cluster=uploaded"
     answer = client.post("/clusters/import/", {"name": "pasted", "text": TEXT}, follow=True)
-    assert answer.context["counts"] == {"Node": 1, "Pod": 1, "pending": 1}
+    assert answer.context["scope"].snapshot.counts == {"Node": 1, "Pod": 1, "pending": 1}
     assert levels(answer)[-1] == "success"
+    partly = json.dumps([node(), pod(), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}])
+    answer = client.post("/clusters/import/", {"name": "partly", "text": partly})
+    assert answer["Location"] == "/clusters/partly/"
 
 
 def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
