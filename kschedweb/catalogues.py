@@ -69,7 +69,7 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
         yield str(path.relative_to(ROOT)), in_module(path.read_text())
     for path in sorted(READY.glob("*.yaml")):
         yield str(path.relative_to(ROOT)), in_ready(path.read_text(encoding="utf-8"))
-    yield str(MEASURES.relative_to(ROOT)), (*list_messages(), *list_family_messages())
+    yield str(MEASURES.relative_to(ROOT)), iter((*list_messages(), *list_family_messages()))
 
 
 def in_template(source: str) -> Iterator[Message]:

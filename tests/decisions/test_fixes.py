@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -42,12 +43,12 @@ def test_the_page_lists_them_in_the_readers_language(demo: Snapshot, client_as: 
     assert elements(page, "[data-fix] p")[0].text.partition(":")[0] == "Uncordon node general-a-7"
     assert "kubectl uncordon general-a-7" in [item.text for item in elements(page, "[data-fix] code")]
     with override("ja"):
-        fixes = present_fixes({"fixes": page.context["fixes"] and client_answer(client)})["fixes"]
-    assert fixes[0].sentence == "ノードgeneral-a-7をuncordonする：これでgeneral-a-7に置けます。"
+        context: Any = present_fixes({"fixes": page.context["fixes"] and client_answer(client)})
+    assert context["fixes"][0].sentence == "ノードgeneral-a-7をuncordonする：これでgeneral-a-7に置けます。"
 
 
-def client_answer(client: Client) -> list[dict[str, object]]:
-    fixes: list[dict[str, object]] = client.get(REST_PATH.format("batch/node-drill")).json()["fixes"]
+def client_answer(client: Client) -> list[dict[str, Any]]:
+    fixes: list[dict[str, Any]] = client.get(REST_PATH.format("batch/node-drill")).json()["fixes"]
     return fixes
 
 

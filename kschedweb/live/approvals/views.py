@@ -82,7 +82,7 @@ def show_inbox(request: PageRequest) -> HttpResponse:
 def _find_undoable(request: PageRequest) -> list[selectors.InboxItem]:
     """Return the requests that this person decided last and can still undo."""
     decided = request.session.get(UNDO, [])
-    rows = selectors.request_list().filter(pk__in=decided) if decided else []
+    rows = list(selectors.request_list().filter(pk__in=decided)) if decided else []
     items = [item for item in selectors.make_items(rows, request.user) if item.undo_seconds]
     if decided and not items:
         del request.session[UNDO]

@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import services
 from kschedweb.live.approvals.gate import ApprovalGate
 from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
@@ -216,7 +217,7 @@ def test_a_verdict_of_a_page_is_undone_within_its_time_and_carried_out_after_it(
     hold_pod: HoldPod, live: LiveScheduler, approver: User, second: User
 ) -> None:
     row = hold_pod()
-    vote = {"user": approver, "request_id": row.pk, "undo": services.UNDO}
+    vote: Json = {"user": approver, "request_id": row.pk, "undo": services.UNDO}
     assert services.request_decide(**vote, verdict="approve").state == ApprovalState.APPROVED
     assert get_gate().list_decided(live) == []
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)

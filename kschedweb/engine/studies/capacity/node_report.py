@@ -252,15 +252,15 @@ class _Reporter:
         self.pulse = pulse
         self.scheduler = Scheduler.from_configuration(snapshot.copy(), configuration, registry)
         self._budgets = EvictionBudgets(snapshot.objects)
-        # Only pods that may leave need the cordoned cluster.
-        self._build_cordoned = lambda: Scheduler.from_configuration(
-            snapshot.copy().with_nodes([cordon_node(snapshot.nodes[snapshot.index[node]])]), configuration, registry
-        )
+        self._snapshot, self._configuration, self._registry, self._node = snapshot, configuration, registry, node
 
     @cached_property
     def cordoned(self) -> Scheduler:
-        """The scheduler to which the node is cordoned, as to `kubectl drain`."""
-        return self._build_cordoned()
+        """The scheduler to which the node is cordoned, as to `kubectl drain`. Only pods that may leave need it."""
+        cordoned_node = cordon_node(self._snapshot.nodes[self._snapshot.index[self._node]])
+        return Scheduler.from_configuration(
+            self._snapshot.copy().with_nodes([cordoned_node]), self._configuration, self._registry
+        )
 
     def find_place(self, pod: Pod) -> PodPlace:
         if self.pulse is not None:

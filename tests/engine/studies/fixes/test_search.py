@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.fixes.answers import PodState, answer_pod
-from kschedweb.engine.studies.fixes.changes import Fix
+from kschedweb.engine.studies.fixes.changes import ChangeKind, Fix
 from kschedweb.engine.studies.fixes.devices import LinkState, find_device_chains
 from kschedweb.engine.studies.fixes.pending import group_pending
 from kschedweb.engine.studies.fixes.search import find_fixes
@@ -53,7 +53,7 @@ def test_a_pod_is_moved_where_it_has_another_node() -> None:
         pod("x", on="b", requests={"cpu": "2"}),
     ]
     kinds = {fix.changes[0].kind: fix for fix in fixes_for(pod("new", requests={"cpu": "4"}), *objects)}
-    assert kinds["move_pod"].sentence == "Move pod default/small from node a to b: then it fits a."
+    assert kinds[ChangeKind.MOVE_POD].sentence == "Move pod default/small from node a to b: then it fits a."
 
 
 @pytest.mark.parametrize(
