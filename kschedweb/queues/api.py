@@ -237,7 +237,7 @@ class QueueForecastSerializer(serializers.Serializer[Any]):
 
 
 class CycleNeighbourSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField(help_text="`namespace/name`.")
+    workload = serializers.CharField(source="key", help_text="`namespace/name`.")
     cluster_queue = serializers.CharField()
     gets_quota = serializers.BooleanField(help_text="false: it keeps what it could use, or waits for victims.")
     message = serializers.CharField(allow_blank=True)
