@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,12 @@ from kschedweb.decisions import models as questions
 from kschedweb.engine.planning import evictable
 from kschedweb.engine.planning.move_refusals import MoveRefusals
 from kschedweb.engine.planning.trial_cluster import MoveOutcome
+from kschedweb.engine.simulation.descheduling import STOPPED
 from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.engine.studies.measure.registry import specs_of
 from kschedweb.engine.studies.moves import dry_run
 from kschedweb.engine.studies.moves.repeated_cycles import Fight
+from kschedweb.jobs.answering import answer_task
 from kschedweb.playground.capacity import models as capacity
 from kschedweb.web import messages
 from kschedweb.web.languages import in_english
@@ -108,7 +111,9 @@ def sample_job_texts() -> set[str]:
         samples |= set(sampled(path, calls={"_step", "_wrap_progress"}, place=1))
         samples |= set(sampled(path, calls={"job_progress"}, keyword="step"))
         samples |= set(sampled(path, calls={"job_start"}, keyword="title"))
+        samples |= set(re.findall(r'missing="([^"]+)"', path.read_text())) if path.name == "tasks.py" else set()
         samples |= set(refusals(path, parameter_names={"step", "progress", "report_progress"}))
+    samples.add(signature(answer_task).parameters["missing"].default)
     return samples - ELSEWHERE
 
 
@@ -123,6 +128,7 @@ def sample_notes() -> set[str]:
         samples |= set(sampled(path, calls={"_add_note"}, place=0))
     samples |= set(yielded(PACKAGE / "engine/studies/prepare/history.py", function="list_notes"))
     samples |= set(yielded(PACKAGE / "engine/studies/gate/gate.py", function="_limit_notes"))
+    samples.add(STOPPED)
     return samples - ELSEWHERE
 
 

@@ -47,7 +47,7 @@ def run_scenario(
         ended(simulation.world.snapshot)
     notes = list(prepared.notes)
     if prepared.end is None and result.end >= LONGEST:
-        notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
+        notes.append(f"the run was ended after {LONGEST / 86400:g} days without settling")
     notes += [note for actor in simulation.actors for note in actor.list_notes()]
     outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
     # Skipped tries left no message. They are explained from the outcome, which is then built again with the messages.
