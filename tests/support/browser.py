@@ -140,7 +140,8 @@ def page_as(
 
 
 # What a page still waits for once it is loaded: answers that htmx asked for or is about to, and its node map.
-UNSETTLED = """.htmx-request, .htmx-swapping, .htmx-settling, [hx-trigger^="load"], [data-nodemap]:not([data-drawn])"""
+UNSETTLED = """.htmx-request, .htmx-swapping, .htmx-settling, [hx-trigger^="load"]:not(form),
+    [data-nodemap]:not([data-drawn])"""
 
 
 def settled(page: Page) -> None:
