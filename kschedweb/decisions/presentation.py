@@ -184,22 +184,12 @@ class Presentation(Matrix, ABC):
             return explanation.message or gettext("there are no nodes")
         if len(reasons) == 1:
             return self._reason_for_all_nodes(reasons[0][0])
-        listed = [
-            gettext("%(number)s %(what)s") % {"number": f"{number:,}", "what": self._phrase_for_count(reason, number)}
-            for reason, number in reasons[:3]
-        ]
-        further = len(reasons) - 3
-        more = (
-            ""
-            if further < 1
-            else gettext("; and 1 more reason")
-            if further == 1
-            else gettext("; and %(left)s more reasons") % {"left": further}
-        )
-        return gettext("of %(nodes)s nodes, %(listed)s%(more)s") % {
+        # A title has room for one: the others are in the table of reasons.
+        reason, number = reasons[0]
+        return gettext("%(number)s of %(nodes)s nodes %(what)s") % {
+            "number": f"{number:,}",
             "nodes": f"{len(explanation.nodes):,}",
-            "listed": gettext("; ").join(listed),
-            "more": more,
+            "what": self._phrase_for_count(reason, number),
         }
 
     def _as_if_unbound(self) -> list[str]:

@@ -132,7 +132,7 @@ def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapsh
 def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snapshot, revision: Revision) -> None:
     decision = Decision(services.decide_pod(demo, "analytics/cube-builder", revision))
     answer = decision.build_headline()
-    assert "45 have less than 60 CPU free" in answer.title
+    assert "45 of 60 nodes have less than 60 CPU free" in answer.title
     assert answer.quote == decision.explanation.message
     miss = decision.nearest_miss()
     assert miss is not None
