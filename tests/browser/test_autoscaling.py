@@ -46,7 +46,7 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
     page = page_as("editor")
 
     page.goto("/autoscaling/?cluster=demo")
-    expect(page.locator("main")).to_contain_text("Karpenter does not own 60 nodes")
+    expect(page.locator("main")).to_contain_text("Karpenter does not manage 60 nodes")
     page.get_by_label("NodePools").select_option("nodepools@1")
     page.get_by_label("Count all nodes as of NodePool").fill("general")
     page.get_by_role("button", name="Ask").click()

@@ -58,7 +58,7 @@ def test_the_page_says_what_the_engine_says(
 def test_nodes_without_a_nodepool_are_told_as_not_karpenters(client_as: Callable[..., Any], demo: Snapshot) -> None:
     page = client_as("viewer").get(PAGE, {"cluster": "demo"})
     assert page.context["unowned"] == 60
-    assert "Karpenter does not own 60 nodes" in " ".join(page.content.decode().split())
+    assert "Karpenter does not manage 60 nodes" in " ".join(page.content.decode().split())
     assert {node["verdict"] for node in page.context["answer"]["nodes"]} == {"stays"}
 
 

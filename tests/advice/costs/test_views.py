@@ -82,7 +82,7 @@ def test_parts_sum_to_the_whole_and_unpriced_nodes_count_in_none(client_as: Call
         assert total.unpriced == 36
         expected_sum = total.hour if by in ("type", "pool") else total.requested
         assert sum(line.hour for line in lines) == pytest.approx(expected_sum)
-    assert "36 nodes without a price count in no amount" in client_as("viewer").get(PAGE).content.decode()
+    assert "Costs leave out 36 nodes without a price" in client_as("viewer").get(PAGE).content.decode()
 
 
 def test_the_list_sorts_and_is_there_as_a_file(client_as: Callable[..., Any], demo: Snapshot) -> None:
