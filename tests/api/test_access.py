@@ -41,6 +41,7 @@ OWN_ROUTES = {"tokens", "token", "display", "list", "views", "view"}
 PRIVATE = {
     *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons", "resolved", "descheduling-try"),
     *("view", "view-change", "view-delete"),
+    *("capacity-names", "node", "node-place"),  # of the cluster that a query names
     *("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_remove_webauthn"),
 }
 

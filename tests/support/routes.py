@@ -97,6 +97,8 @@ def leading_to(at: Places, **values: object) -> Choose:
         "policies": at.policy,
         "preview": at.policy,
         "questions": at.decided,
+        "names": "workloads",
+        "nodes": at.node,
         "recordings": at.recording,
         "repositories": at.repository,
         "revisions": 1,

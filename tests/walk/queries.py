@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 REST_QUERIES, PAGE_QUERIES = 8, 14
 # What draws on more, each with room for one query more than it asks today.
 LARGER = {
-    "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST decisions-together": 12,
+    "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST decisions-together": 14,
     "REST cost": 11, "REST pod-history": 14, "REST live-shadow-drift": 10, "REST podgroup": 13,
     "REST watermark-distribution": 16, "REST watermark-history": 16, "REST watermark-nodes": 10,
     "REST watermark-skew": 16, "REST watermark-source": 11,
@@ -21,12 +21,14 @@ LARGER = {
     "page decision:classic": 25, "page decision:classic-stuck": 20, "page live-shadow": 17, "page nodes": 20,
     "page nodes:state": 20, "page nodes:none": 20, "page pods:reason": 21, "page overview": 31,
     "page right-sizing-apply": 16,
-    "page pods": 18, "page pod-history": 21, "page decisions-together": 18,
+    "page pods": 18, "page pod-history": 21, "page decisions-together": 20,
     "page sweep-new:rows": 16, "page usage": 20, "page usage-distribution": 20, "page usage-heatmap": 20,
     "page usage-nodes": 21, "page usage-source": 20, "page usage-workloads": 19,
     "REST decision": 13,
     "REST devices": 12,
     "REST load-aware": 10,
+    "REST node-report": 11,
+    "page capacity-nodes": 16, "page descheduling": 16, "page node": 29,
     "page gate": 19,
     "page gate:filtered": 17,
     "page load-aware": 16,

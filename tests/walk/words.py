@@ -80,6 +80,8 @@ DATA = frozenset(
         ),
         *("name", "namespace", "nodes", "none", "pending", "place", "true", "value", "weight", "zone", "zones"),
         *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
+        *("bind", "ignorable", "limits", "prometheus", "taints"),
+        *("Affinity", "Pod", "Spread", "Taint", "Target", "Volume"),
     }
 )
 
