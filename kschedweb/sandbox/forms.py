@@ -6,6 +6,7 @@ from django import forms
 
 from kschedweb.sandbox.selectors import SPEEDS
 from kschedweb.sandbox.services import LIMITS
+from kschedweb.web.translating import gettext_lazy as _
 
 EXAMPLE = """\
 apiVersion: v1
@@ -27,10 +28,10 @@ class PaceForm(forms.Form):
     """The speed of the sandbox's time."""
 
     speed = forms.TypedChoiceField(
-        label="Speed",
+        label=_("Speed"),
         coerce=int,
         choices=[(factor, f"{factor}×") for factor in SPEEDS],
-        help_text="How many times as fast as a clock.",
+        help_text=_("1× is real time."),
     )
 
 
@@ -38,12 +39,14 @@ class CreateForm(forms.Form):
     """Objects as text."""
 
     text = forms.CharField(
-        label="YAML or JSON",
+        label=_("YAML or JSON"),
         max_length=LIMITS.size,
         initial=EXAMPLE,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false", "class": "code"}),
-        help_text="One object or several. Without a namespace they go to <code>default</code>. A pod is placed by the "
-        "scheduler that it names: <code>guarded</code> asks people about payments, <code>extended</code> asks this "
-        "site as an extender, and <code>default-scheduler</code> is a stock kube-scheduler.",
+        help_text=_(
+            "One or more objects, by default in namespace <code>default</code>. The scheduler that a pod names places "
+            "it: <code>guarded</code> asks people about payments, <code>extended</code> asks this site as an extender, "
+            "<code>default-scheduler</code> is a stock kube-scheduler."
+        ),
     )

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -124,7 +125,7 @@ def create_objects(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         add_errors(form, error)
         return _render_page(request, form, error.status)
-    messages.success(request, f"Created {', '.join(names)}.")
+    messages.success(request, gettext("Created: %(names)s.") % {"names": ", ".join(names)})
     return redirect("sandbox")
 
 
@@ -153,7 +154,7 @@ def set_pace(request: PageRequest) -> HttpResponse:
             act = lambda: services.pace_set(user=request.user, cluster=cluster, speed=speed)  # noqa: E731
             run_and_notify(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
         else:
-            messages.error(request, "Choose one of the speeds.")
+            messages.error(request, gettext("Choose one of the speeds."))
     if request.POST.get("back") == "overview":
         return redirect(reverse("overview", query={"cluster": cluster.name}))
     return redirect("sandbox")

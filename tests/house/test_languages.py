@@ -15,7 +15,7 @@ TEMPLATES = ROOT / "frontend" / "templates"
 # The rooms of templates whose every word is marked; docs/languages.md says the same.
 TRANSLATED_TEMPLATES = (
     "account", "accounts", "advice", "base.html", "clusters", "dashboard", "decisions", "fleet", "jobs", "lists",
-    "live", "mfa", "parts", "plain.html", "playground", "policies", "revisions", "watermarks",
+    "live", "mfa", "parts", "plain.html", "playground", "policies", "revisions", "sandbox", "watermarks",
 )  # fmt: skip
 # Of kinds of policies that what-if goes by.
 ENGLISH_YET = {"policies/descheduler", "policies/karpenter"}
