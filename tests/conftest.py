@@ -1,4 +1,4 @@
-"""What every test may ask for: people, clients, recorded data, the real scheduler, servers and a browser."""
+"""Fixtures for every test: people, clients, recorded data, the real scheduler, servers and a browser."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def long(request: pytest.FixtureRequest) -> bool:
-    """Whether benchmarks are wanted in full size."""
+    """Return whether benchmarks should run in full size."""
     return bool(request.config.getoption("--long")) or tiers.NIGHTLY
 
 
@@ -99,7 +99,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What thousands of collected tests hold stays to the end: the garbage collector need not walk it each time.
+    """Freeze collected tests, which stay to the end: the garbage collector need not walk them each time.
 
     It waits with what lives long until there is a quarter more of it than it last saw, which must not be all of that.
     """
@@ -109,7 +109,7 @@ def pytest_collection_finish() -> None:
 
 
 def _transactional(item: pytest.Item) -> bool:
-    """Whether what it writes is committed, so that locks and connections count."""
+    """Return whether the test commits its writes, so that locks and connections count."""
     marker = item.get_closest_marker("django_db")
     return marker is not None and bool(marker.kwargs.get("transaction"))
 
@@ -137,7 +137,7 @@ if not os.environ.get("DATABASE_URL"):
 
 @pytest.fixture(scope="session")
 def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """What migrations made (the policy `default`) is there after each test, also one that emptied the database."""
+    """Keep the rows of migrations (the policy `default`) after each test, also one that emptied the database."""
     from django.db import connection
 
     from tests.support.emptying import keep_rows

@@ -1,4 +1,4 @@
-"""What a deployment's settings must hold, asked of the real command in a process of its own."""
+"""Settings that a deployment must have, checked by the real command in a process of its own."""
 
 from __future__ import annotations
 

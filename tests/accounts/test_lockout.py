@@ -122,7 +122,7 @@ class ProbeHasher(hashers.PBKDF2PasswordHasher):
 
 
 class ProbedHasher(production_hasher(), ProbeHasher):  # type: ignore[misc]  # the first base is a setting
-    """What production hashes with, over the probe."""
+    """The hasher of production, over the probe."""
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def operations(choose: Choose) -> list[tuple[Route, str]]:
 
 
 def should_tell(role: str, action: str) -> bool:
-    """Whether this role's visit says something: what several may do is done by the least of them, in every run."""
+    """Return whether this role's visit counts: of several allowed roles only the lowest performs it, in every run."""
     may = [value for value in Role.values if action in ALLOWED[value]]
     return NIGHTLY or role not in may or role == may[0]
 
@@ -79,7 +79,7 @@ def call(client: Client, address: str) -> Any:
 
 
 def is_refused(answer: HttpResponse) -> bool:
-    """Whether the role was refused, and not what the row says of who may change it."""
+    """Return whether the role was refused, whatever the row says about who may change it."""
     return answer.status_code == 403 and b"Your role does not allow you to " in answer.content
 
 

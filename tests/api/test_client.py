@@ -56,7 +56,7 @@ class Api:
         self._models = importlib.import_module(f"{PACKAGE}.models")
 
     def __call__(self, group: str, operation: str, *path_arguments: Any, **arguments: Any) -> Any:
-        """What ``operation`` answers: its status, and the body as the model that the document promises."""
+        """Call ``operation`` and return its status, and the body as the model that the document promises."""
         function = importlib.import_module(f"{PACKAGE}.api.{group}.{operation}")
         return function.sync_detailed(*path_arguments, client=self._client, **arguments)
 

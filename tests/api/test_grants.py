@@ -142,7 +142,7 @@ def ids_beyond(seed: Seed) -> set[str]:
 
 
 def named_in_paths(seed: Seed) -> set[str]:
-    """What tells an address of an object beyond."""
+    """Names that identify an object beyond the grants, as they appear in addresses."""
     return {MARK, "/sandbox/"} | ids_beyond(seed)
 
 
@@ -236,7 +236,7 @@ class UnreachableRows:
 
 
 def find_leak(call: Call, answer: Any, beyond: set[str]) -> str:
-    """What this answer tells or does beyond the person's grants; "" for nothing."""
+    """Describe the answer's leak or effect beyond the person's grants; "" if there is none."""
     sent_text = unquote(call.address) + json.dumps(call.body or {})
     if answer.status_code >= 500:
         return f"{answer.status_code}"

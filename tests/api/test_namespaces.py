@@ -120,7 +120,7 @@ def store_use(cluster: Cluster, objects_used: list[dict[str, Any]]) -> None:
 
 
 def their_places(seed: Seed) -> Places:
-    """What is about pods of their namespace."""
+    """Addresses about pods of the person's namespace."""
     approval = ApprovalRequest.objects.get(namespace=OURS)
     return replace(
         seed.places,
@@ -162,7 +162,7 @@ def addresses_asked(seed: Seed, *, over_rest: bool) -> dict[str, str]:
 
 
 def gives_files(address: str) -> bool:
-    """Whether the page's module reads ``?format=``; others would answer with the same page again."""
+    """Return whether the page's module reads ``?format=``; others would answer with the same page again."""
     module = sys.modules[resolve(address.partition("?")[0]).func.__module__]
     return '.get("format"' in inspect.getsource(module)
 
@@ -176,7 +176,7 @@ def get_granted_user(role: str) -> User:
 
 
 def find_leak(call: Call, answer: HttpResponse) -> str:
-    """What this answer tells or does beyond the person's namespace; "" for nothing."""
+    """Describe the answer's leak or effect beyond the person's namespace; "" if there is none."""
     if answer.status_code >= 500:
         return f"{answer.status_code}"
     sent_text, text = unquote(call.address) + json.dumps(call.body or {}), unquote(text_of(answer))

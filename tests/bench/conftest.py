@@ -54,7 +54,7 @@ def measured_slowness() -> float:
 
 @pytest.fixture(autouse=True)
 def unburdened() -> None:
-    """What benchmarks before this one left is not walked by the garbage collector while it is measured."""
+    """Keep the garbage collector from walking objects of earlier benchmarks during a measurement."""
     gc.collect()
     gc.freeze()
 

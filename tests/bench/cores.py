@@ -1,4 +1,4 @@
-"""What processes beside each other can bring on this machine: its cores may share units, caches and time."""
+"""Speed of parallel processes on this machine: its cores may share units, caches and time."""
 
 from __future__ import annotations
 

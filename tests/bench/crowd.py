@@ -192,7 +192,7 @@ def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[lis
 
 
 def niceness(deployment: Deployment, service: str) -> int:
-    """What gives a process its part of the share that docker-compose.yml gives the service's containers."""
+    """Compute the niceness that gives a process the CPU share of the service in docker-compose.yml."""
     shares = deployment.composed(service).get("cpu_shares")
     return round(math.log(1024 / (shares / JOBS), 1.25)) if shares else 0
 
@@ -260,7 +260,7 @@ def hold(trial: Trial, workers: list[Worker], minutes: float, away: float) -> No
 
 
 def right(row: TimedAnswer, during: bool) -> bool:
-    """Whether a person may be told so."""
+    """Return whether a person may get this answer."""
     if row.status == 503:
         return during and row.retry_after > 0
     if row.kind == "stream went on":  # a stream may break off with what it tells about
@@ -285,7 +285,7 @@ def wrong(trial: Trial) -> list[str]:
 
 
 def grown(trial: Trial) -> list[str]:
-    """What is not flat: connections, and the memory of each process."""
+    """List values that grew but should be flat: connections, and the memory of each process."""
     warm = trial.looks[int(WARM * len(trial.looks)) :]
     series = {"connections": [float(look.connections) for look in warm if look.connections is not None]}
     series |= {f"MiB of {name}": [look.memory[name] for look in warm] for name in trial.servers}
@@ -332,7 +332,7 @@ def tell(trial: Trial) -> None:
 
 
 def shares(looks: list[Look]) -> None:
-    """What each process took of one core between two looks."""
+    """Return the share of one core that each process used between two samples."""
     names = list(looks[0].processor)
     print(f"\n{'seconds':>8}" + "".join(f"{name:>11}" for name in names) + "   (% of a core)")
     for earlier, later in pairwise(looks):

@@ -36,8 +36,9 @@ MEASURING: Json = {
 
 @dataclass
 class Measured:
-    """What a scheduler did: ``rate`` in pods a second from the first to the last bound, ``median`` and ``p99`` of
-    creation to bound in seconds, ``cpu`` in milliseconds a pod of each part."""
+    """Results of a scheduler: ``rate`` in pods a second from the first to the last bound, ``median`` and ``p99`` of
+    creation to bound in seconds, ``cpu`` in milliseconds a pod of each part.
+    """
 
     pods: int
     seconds: float
@@ -82,7 +83,7 @@ class Meter:
 
 
 def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: Mapping[str, list[int]]) -> Measured:
-    """What happens until all pods of ``names`` are bound, from when ``meter`` was made; ``begin`` sets it going.
+    """Measure until all pods of ``names`` are bound, from when ``meter`` was made; ``begin`` sets it going.
 
     ``parts`` names processes by what they are.
     """

@@ -1,4 +1,4 @@
-"""What clusters of a size take: the table «Sizes» of docs/operations.md.
+"""Resources that clusters of each size need: the table «Sizes» of docs/operations.md.
 
 ``python -m tests.bench.sizes`` brings PostgreSQL, Redis, a web process and a worker, as docker-compose.yml starts them,
 and imports clusters of growing size with ten pods a node, as people do. For each it prints what a snapshot takes in the
@@ -102,7 +102,7 @@ def imported(site: MeasuredSite, name: str, objects: list[dict[str, Any]]) -> No
 
 
 def are_jobs_done(site: MeasuredSite) -> bool:
-    """Whether no job is left; a failed one is an error."""
+    """Return whether no job is left; raise an error for a failed one."""
     jobs = good(site.person.get("/api/v1/jobs/")).json()["results"]
     if failed := [job for job in jobs if job["state"] in ("failed", "cancelled")]:
         raise RuntimeError(str(failed[0]))

@@ -104,7 +104,7 @@ def soak(site: LiveSite, seconds: float) -> list[Sample]:
 
 
 def grown(samples: list[Sample]) -> str:
-    """What grew after warming up, "" where nothing did."""
+    """Describe the first growth after warming up; "" if nothing grew."""
     warm = samples[int(WARM * len(samples)) :]
     third = max(1, len(warm) // 3)
     first, last = warm[:third], warm[-third:]

@@ -50,7 +50,7 @@ def full(nodes: int) -> Json:
 
 
 def idle(answer: Json) -> bool:
-    """Whether a method tried, and none found anything."""
+    """Return whether a method tried and none of its attempts succeeded."""
     disruption = answer["disruption"]
     return "command" not in disruption and len(disruption["methods"][2]["candidates"]) > 1
 

@@ -32,7 +32,7 @@ CHECKED = 100  # pods whose placements are compared, one by one
 
 
 def engine(command: list[str], scenario: str) -> Any:
-    """What the engine's command line answers."""
+    """Return the answer of the engine's command line."""
     whole = [sys.executable, "-m", "kschedweb.engine", *command]
     process = subprocess.run(whole, cwd=ROOT, input=scenario, capture_output=True, text=True, timeout=900, check=True)
     return json.loads(process.stdout)

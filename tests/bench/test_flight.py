@@ -89,7 +89,7 @@ def pod(number: int, at: float, version: int, step: int) -> Json:
 
 
 def hour(number: int) -> Iterator[tuple[float, str, str]]:
-    """What watches bring in an hour: when, the event, the object as text."""
+    """Events that watches deliver in an hour: time, event, and the object as text."""
     born = PODS_A_DAY // 24
     due: list[tuple[float, str, Callable[[float, int], Json]]] = []
     for index in range(born):

@@ -1,4 +1,4 @@
-"""What cluster-autoscaler would do with 2,000 half-empty nodes, each of which is tried, and with pods that wait."""
+"""cluster-autoscaler with 2,000 half-empty nodes, each of which is tried, and with waiting pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make run` costs with its sandbox while nobody looks: processor seconds of the one process over a minute."""
+"""Cost of `make run` with its sandbox while nobody looks: processor seconds of the one process over a minute."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_running_time_falls_with_added_workers(
 
 
 def gained(alone: float, count: int, timed_with: Callable[[int], float]) -> bool:
-    """Whether ``count`` workers are as much faster than one as the machine lets them be."""
+    """Return whether ``count`` workers are as much faster than one as the machine permits."""
     for _ in range(ROUNDS):
         gain, possible = alone / timed_with(count), gains([count])[count]
         print(f"\n{count} workers: {gain:.2f} times as fast as one; processes that share nothing: {possible:.2f} times")

@@ -1,4 +1,4 @@
-"""What a change of a policy does to a cluster, beside the four runs of which it consists."""
+"""Cost of trying a policy change on a cluster, compared with the four runs that it consists of."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def minute(numbers: np.random.Generator, kind: str, figures: tuple[Figure, ...] 
 
 
 def write(cluster: Cluster, at: int, rows: dict[str, Values]) -> None:
-    """What a run does once the source has answered."""
+    """Write the figures, as a run does once the source has answered."""
     for kind in KINDS:
         storage.samples_store(cluster=cluster, kind=kind, names=NAMES[kind], rows=[(at, rows[kind])], origin="bench")
     storage.samples_rollup(cluster=cluster, now=at)

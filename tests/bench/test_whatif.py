@@ -51,7 +51,7 @@ class Placing:
 def run_beside_placing(
     placing: Placing, prepared: PreparedScenario, configuration: Configuration
 ) -> tuple[RunOutcome, float, float]:
-    """What comes of the run, and the milliseconds of the plain placing and of the run."""
+    """Return the result of the run, and the milliseconds of plain placing and of the run."""
     outcomes: list[RunOutcome] = []
     before = measure_milliseconds(placing)
     whole = measure_milliseconds(lambda: outcomes.append(run_scenario(prepared, configuration)))

@@ -107,7 +107,7 @@ def is_reason_reported(kubectl: Kubectl, name: str, reason: str) -> Callable[[],
 
 
 def described_events(kubectl: Kubectl, name: str) -> list[tuple[str, ...]]:
-    """What `kubectl describe pod` says last of a pod, without when it was."""
+    """Return the last events that `kubectl describe pod` shows of a pod, without their times."""
     return [tuple(event[head] for head in ("Type", "Reason", "From", "Message")) for event in kubectl.events(name)]
 
 
@@ -222,7 +222,7 @@ def check_audit_page(page: Page) -> None:
 
 
 def check_decisions_page(page: Page, kubectl: Kubectl) -> None:
-    """What became of all three stands on the live page, and is filtered there; a new one announces itself."""
+    """Check that the live page lists and filters all three outcomes, and announces a new one."""
     page.goto("/live/")
     page.get_by_role("link", name=NAME).first.click()
     table = page.get_by_role("region", name="Decisions")

@@ -1,4 +1,4 @@
-"""What takes longer than a request: its page says how far the job is, and opens by itself once there is an answer."""
+"""Questions that take longer than a request: the page shows the job's progress, and opens the answer by itself."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def open_overview(page_as: Callable[..., Page], demo: Snapshot) -> Callable[...,
 
 
 def compute_effects(snapshot: Snapshot, document: str) -> dict[str, PolicyEffect]:
-    """What the engine says of ``document`` against the default policy, by which pods are placed."""
+    """Compute the effects of ``document`` against the default policy, by which pods are placed."""
     current_configuration, changed_configuration = (
         load(revision_get(policy_get("default")).document).configuration,
         load(document).configuration,

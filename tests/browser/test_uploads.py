@@ -32,7 +32,7 @@ def pods(*rows: str) -> bytes:
 
 
 def gzip_repeated(head: bytes, line: bytes, times: int) -> bytes:
-    """What gzip makes of ``head`` and so many times ``piece``, without ever holding it."""
+    """Compress ``head`` and so many times ``piece`` with gzip, without ever holding all of it."""
     packing = zlib.compressobj(9, wbits=31)
     lines = line * 10_000
     chunks = [packing.compress(head), *(packing.compress(lines) for _ in range(times // 10_000)), packing.flush()]

@@ -101,7 +101,7 @@ def site(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session")
 def tokens(site: Site) -> Callable[[str], dict[str, str]]:
-    """What the environment says of the site and of a token of a scope."""
+    """Environment variables for the site and for a token of a scope."""
     variables: dict[str, dict[str, str]] = {}
 
     def variables_of(scope: str) -> dict[str, str]:

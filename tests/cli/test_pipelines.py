@@ -64,7 +64,7 @@ def run_judging_step(
 
 
 def example_steps() -> list[tuple[str, dict[str, str]]]:
-    """What the document's examples ask."""
+    """Steps of the document's examples, as scripts and their variables."""
     workflow, pipeline = (yaml.safe_load(text) for text in EXAMPLES)
     return [
         github_step(workflow["jobs"]["policy"]["steps"][1]["with"]),

@@ -1,4 +1,4 @@
-"""What tests of clusters share: objects, certificates, an odd HTTP server."""
+"""Fixtures of the cluster tests: objects, certificates, an odd HTTP server."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def reference(command: Path, scenarios: list[Json]) -> list[Json]:
 
 
 def answer(scenario: Json) -> Json:
-    """What the engine says to a scenario, in the form of ``comparable``."""
+    """Return the engine's answer to a scenario, in the form of ``comparable``."""
     if "order" in scenario:
         return {"order": _deletion_order(scenario["order"])}
     if "cron" in scenario:
@@ -77,7 +77,7 @@ def answer(scenario: Json) -> Json:
 
 
 def comparable(answer: Json) -> Json:
-    """What is compared of the real controller's answer."""
+    """Reduce the real controller's answer to the parts that are compared."""
     if answer.get("error"):
         return {"error": "is refused"}
     if "looks" not in answer and "order" not in answer:

@@ -1,4 +1,4 @@
-"""What kube-scheduler itself answers to the scenarios of changes between releases, recorded from their oracles.
+"""Answers of kube-scheduler to the scenarios of changes between releases, recorded from their oracles.
 
 python -m tests.conformance.changes FOLDER … takes a folder for each release, which has its oracle and is named after
 its version, and writes recorded/changes.jsonl.

@@ -1,4 +1,4 @@
-"""What is asked of the classic scheduler: recorded answers of kube-scheduler 1.13.0, and the real one."""
+"""Questions to the classic scheduler: recorded answers of kube-scheduler 1.13.0, and the real one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def report(reference: ClassicReference, difference: tuple[dict, Answer, Answer])
 
 
 def classic_answer(scenario: dict, registries: Registries | None = None) -> Answer:
-    """What the engine says to one scenario; ``registries`` are those of its process."""
+    """Return the engine's answer to one scenario; ``registries`` are those of its process."""
     try:
         return ClassicScenario.from_json(scenario, {} if registries is None else registries).explain()
     except (ScenarioError, CycleError) as error:

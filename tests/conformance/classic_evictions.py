@@ -73,7 +73,7 @@ class Evictions:
         return [pair for pair in pairs if not (same(*pair[1:]) or self._by_chance(*pair[:2]))]
 
     def _by_chance(self, scenario: Json, ours: Json) -> bool:
-        """Whether the real scheduler answers so too: of equal nodes it takes what its threads find first."""
+        """Return whether the real scheduler may answer so too: of equal nodes it takes the first its threads find."""
         return any(same(ours, comparable(scenario, answer)) for answer in self.answers([scenario] * RETRIES))
 
     def report(self, difference: tuple[Json, Json, Json]) -> str:
@@ -98,7 +98,7 @@ def same(ours: Json, theirs: Json) -> bool:
 
 
 def comparable(scenario: Json, answer: Json) -> Json:
-    """What of the real scheduler's answer does not depend on chance, and can be seen from outside.
+    """Reduce the real scheduler's answer to the parts that are visible from outside and not left to chance.
 
     Candidates are those before extenders were asked. An error of preemption only keeps it from nominating.
     """

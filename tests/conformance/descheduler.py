@@ -45,12 +45,12 @@ def policies() -> list[Json]:
 
 
 def engine_answer(scenario: Json, **orders: int) -> Json:
-    """What the engine says; scenarios say their own time."""
+    """Return the engine's answer; each scenario sets its own time."""
     return run_scenario(scenario, _no_clock, **orders)
 
 
 def validated(policy: Json) -> Json:
-    """What the engine makes of a policy, in the form in which the descheduler's is recorded."""
+    """Return the engine's reading of a policy, in the form in which the descheduler's is recorded."""
     nodes = [{"kind": "Node", "metadata": {"name": name}} for name in ("a", "b")]
     try:
         loaded = load_policy(policy)

@@ -98,7 +98,7 @@ class Gangs:
                 yield scenario, ours, expected
 
     def by_chance(self, scenario: Json, ours: Json) -> bool:
-        """Whether kube-scheduler, asked again, says what the engine says: the order of Go's maps decides between them.
+        """Return whether a repeated kube-scheduler run agrees with the engine: the order of Go's maps decides here.
 
         So it is with two groups that become ready at the same moment.
         """
@@ -127,7 +127,7 @@ class Gangs:
 
 
 def same(ours: Json, expected: Json) -> bool:
-    """Whether both say the same, up to where kube-scheduler might have said something else.
+    """Return whether both answers agree, up to where kube-scheduler might have answered differently.
 
     Of nodes from which one pod would have the same victims evicted, those of a group, it takes any.
     """
@@ -149,7 +149,7 @@ def comparable_attempt(attempt: Json) -> Json:
 
 
 def has_all_nodes(scenario: Json) -> bool:
-    """Whether the nodes of all bound pods are there."""
+    """Return whether the nodes of all bound pods exist."""
     nodes = {item["metadata"]["name"] for item in scenario["objects"] if item["kind"] == "Node"}
     return all(
         item["spec"].get("nodeName", "") in {"", *nodes} for item in scenario["objects"] if item["kind"] == "Pod"
@@ -157,12 +157,12 @@ def has_all_nodes(scenario: Json) -> bool:
 
 
 def sort_of(*answers: Json) -> list[tuple[bool, bool]]:
-    """What answers that differ must stay when the scenario is made small: none at all, or those with an error."""
+    """Return the kind of difference that shrinking a scenario must preserve: no answer at all, or an error."""
     return [("error" in answer, "SchedulerError" in json.dumps(answer)) for answer in answers]
 
 
 def engine_answer(scenario: Json) -> Json:
-    """What the engine says to one scenario."""
+    """Return the engine's answer to one scenario."""
     try:
         return Rounds(scenario).play()
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""What both difference hunters may be told on the command line."""
+"""Command line options of both difference hunters."""
 
 from __future__ import annotations
 

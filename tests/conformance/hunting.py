@@ -93,7 +93,7 @@ def comparable(answer: Any) -> Any:
 
 
 def same(scenario: dict, ours: Answer, expected: Answer) -> bool:
-    """Whether both say the same; among candidates for preemption that are equally good, kube-scheduler takes any."""
+    """Return whether both answers agree; of equally good preemption candidates kube-scheduler takes any."""
     if "error" in ours or "error" in expected:
         return "error" in expected and ("error" in ours or ENDS in json.dumps(ours))
     if TIMED_OUT in json.dumps(expected):  # kube-scheduler's search ends by the clock: which one, nobody can say
@@ -108,7 +108,7 @@ def same(scenario: dict, ours: Answer, expected: Answer) -> bool:
 
 
 def by_chance(reference: Reference, mode: str, scenario: dict, ours: Answer) -> bool:
-    """Whether kube-scheduler, asked again, says what the engine says: the order of Go's maps decides between them."""
+    """Return whether a repeated kube-scheduler run agrees with the engine: the order of Go's maps decides here."""
     answers = (parts(mode, answer) for answer in reference.answers(mode, [scenario] * REPEATS))
     mine = parts(mode, ours)
     same_length = [theirs for theirs in answers if len(theirs) == len(mine)]
@@ -116,7 +116,7 @@ def by_chance(reference: Reference, mode: str, scenario: dict, ours: Answer) -> 
 
 
 def parts(mode: str, answer: Answer) -> list[Answer]:
-    """What chance decides each on its own: explanations do not depend on each other, placements do."""
+    """Split an answer into parts that chance decides separately: explanations are independent, placements are not."""
     return [{"pods": [pod]} for pod in answer["pods"]] if mode == "explain" and "pods" in answer else [answer]
 
 
@@ -146,7 +146,7 @@ def differing(reference: Reference, mode: str, scenarios: list[dict]) -> Iterato
 
 
 def sort_of(ours: Answer, expected: Answer) -> tuple[bool, bool]:
-    """What a difference must stay when it is made small: that one gives no answer at all, that a plugin fails."""
+    """Return the kind of difference that shrinking must preserve: a missing answer, or a plugin's failure."""
     return ("error" in ours) != ("error" in expected), "running " in json.dumps([ours, expected])
 
 

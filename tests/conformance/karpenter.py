@@ -35,12 +35,12 @@ def recorded() -> list[Json]:
 
 
 def engine_answer(scenario: Json, runs: int = RUNS) -> Json:
-    """What the engine says; scenarios say their own time."""
+    """Return the engine's answer; each scenario sets its own time."""
     return answer_scenario(scenario, _no_clock, runs=runs)
 
 
 def agreeing(scenario: Json, theirs: Json) -> tuple[Json, bool]:
-    """What the engine says, and whether Karpenter agrees; where it does not at once, with what else may come of it."""
+    """Return the engine's answer and whether Karpenter agrees, with other possible results where it first does not."""
     ours = engine_answer(scenario, runs=1)
     if not answers_agree(ours, theirs):
         ours = engine_answer(scenario)
@@ -73,7 +73,7 @@ def outcomes(answer: Json) -> list[Json]:
 
 
 def answers_agree(ours: Json, theirs: Json) -> bool:
-    """Whether both come to the same, or can; and where nothing is left to chance in the same words."""
+    """Return whether both answers match or can match, and use the same words where nothing is left to chance."""
     our_outcomes, their_outcomes = outcomes(ours), outcomes(theirs)
     if not any(outcome in their_outcomes for outcome in our_outcomes):
         return False
@@ -89,7 +89,7 @@ def _has_same_words(ours: Json, theirs: Json) -> bool:
 
 @dataclass(slots=True)
 class Hunt:
-    """What came of a hunt: how many there was anything certain to compare of, and what differs."""
+    """Result of a hunt: the number of scenarios with anything certain to compare, and the differences."""
 
     compared: int
     differing: list[tuple[Json, Json, Json]]

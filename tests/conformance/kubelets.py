@@ -141,14 +141,14 @@ def draw_questions(seed: int, count: int) -> list[Json]:
 
 
 def real_answers(command: Path, questions: list[Json]) -> list[Json]:
-    """What the kubelet's code says, one answer a question."""
+    """Return the answers of the kubelet's code, one per question."""
     text = "".join(json.dumps(question) + "\n" for question in questions)
     process = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
 def engine_answer(question: Json) -> Json:
-    """What the engine says, in the same form. Taints and tolerations compare as they do without any gate."""
+    """Return the engine's answer in the same form. Taints and tolerations compare as they do without any gate."""
     pods = [Pod.from_json(raw) for raw in question["pods"]]
     admission = admit_to_node(
         Pod.from_json(question["pod"]), Node.from_json(question["node"]), pods, comparison_operators=False
@@ -160,7 +160,7 @@ def engine_answer(question: Json) -> Json:
 
 
 def same(ours: Json, expected: Json) -> bool:
-    """Whether both say the same; of several scalar resources that are short the original names any one."""
+    """Return whether both answers agree; of several short scalar resources the original names any one."""
     if ours == expected:
         return True
     return all(SCALAR.search(answer.get("reason", "") + answer.get("message", "")) for answer in (ours, expected)) and (

@@ -1,4 +1,4 @@
-"""What published load-aware schedulers answered, in their own code: one file or more for each of them.
+"""Answers of published load-aware schedulers, from their own code: one file or more for each of them.
 
 Files lie in recorded/load-aware; what is added there is tested as well. The first line of a file tells about it, each
 further one is a case with what is expected.
@@ -94,7 +94,7 @@ def plugin_of(name: str, args: dict[str, Any]) -> Any:
 
 
 def answer(plugin: Any, snapshot: Snapshot, pod: dict[str, Any]) -> tuple[Status, int]:
-    """What ``plugin`` says of the only node: its verdict, and the score that it gives whatever the verdict is."""
+    """Return the verdict of ``plugin`` on the only node, and its score whatever the verdict is."""
     cycle = Cycle(snapshot, Pod.from_json(pod))
     if hasattr(plugin, "pre_filter"):
         plugin.pre_filter(cycle)

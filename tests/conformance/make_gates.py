@@ -57,7 +57,7 @@ def scheduler_gates(modules: Path, version: str) -> set[str]:
 
 
 def _read_entry(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
-    """What one entry of a gate says, as a cell; "" where it is not for this release yet.
+    """Render one entry of a gate as a cell; "" if it is not for this release yet.
 
     Nor is one for a process that needs not be compatible with the release before: without a flag it is.
     """

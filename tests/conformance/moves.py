@@ -1,4 +1,4 @@
-"""What becomes of a pod, worked out slowly from what two schedulers say of it in plain data."""
+"""Outcome for a pod, derived step by step from two schedulers' answers in plain data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def verdict(ours: list[str], theirs: list[str], common: set[str]) -> MoveVerdict
 
 
 def rejection_key(rule: MoveRule) -> tuple[str, RuleSide, list[str]]:
-    """What is compared of a rule that rejects: reasons of one status come in any order."""
+    """Return the parts of a rejection that are compared: reasons of one status come in any order."""
     assert rule.kind in (RuleKind.REJECTS, RuleKind.FAILS)
     return rule.name, rule.side, sorted(rule.reason.split(", "))
 

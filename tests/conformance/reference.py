@@ -54,7 +54,7 @@ class Reference:
         return {**scenario, "release": self.release.name, "featureGates": self._gates}
 
     def engine_answer(self, mode: str, scenario: dict) -> Answer:
-        """What the engine says to one scenario as the same release."""
+        """Return the engine's answer to one scenario as the same release."""
         return engine_answer(mode, self.with_release(scenario))
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
@@ -83,7 +83,7 @@ class Reference:
 
 
 def engine_answer(mode: str, scenario: dict) -> Answer:
-    """What the engine says to one scenario."""
+    """Return the engine's answer to one scenario."""
     try:
         ready = Scenario.from_text(json.dumps(scenario))
         if mode == "condition":

@@ -56,7 +56,7 @@ def draw_objects(seed: int, count: int) -> list[Json]:
 
 
 def answer(server: ControlPlane, item: Json) -> Json:
-    """What the API server says of ``item``: ``fields`` are its sentences on fields, ``message`` the whole of it."""
+    """Return the API server's answer to ``item``: ``fields`` are its sentences on fields, ``message`` all of it."""
     reply = server.request("POST", f"{KINDS[item['kind']][1]}?dryRun=All", item)
     body = reply.json()
     if reply.status < 300:
@@ -66,14 +66,14 @@ def answer(server: ControlPlane, item: Json) -> Json:
 
 
 def engine_answer(item: Json) -> Json:
-    """What the engine says, in the same form; of several sentences the order is the API server's own, and left out."""
+    """Return the engine's answer in the same form, without an order of sentences: that is the API server's own."""
     refusals = find_refusals(item)
     fields = sorted(refusal.problem.text for refusal in refusals if " cannot be handled as a " not in refusal.text)
     return {"fields": fields, "message": refusals[0].text if len(refusals) == 1 else ""}
 
 
 def same(expected: Json, ours: Json) -> bool:
-    """Whether the sentences are the same, and the whole where there is one."""
+    """Return whether the sentences are the same, and the whole message where there is one."""
     single = len(expected["fields"]) < 2
     return expected["fields"] == ours["fields"] and (not single or expected["message"] == ours["message"])
 

@@ -69,7 +69,7 @@ class Rounds:
         self.attempts: list[Json] = []
 
     def play(self) -> Json:
-        """What was tried, with its outcome, and the pods that have no node in the end."""
+        """Play the rounds; return each attempt with its outcome, and the pods left without a node."""
         scenario = self.scenario
         objects = deepcopy([*scenario["objects"], *scenario["pending"]])
         objects.sort(key=lambda raw: 2 if raw["kind"] == "Pod" else raw["kind"] in EARLY)

@@ -72,7 +72,7 @@ def pod(name: str, claim_name: str) -> dict:
 
 
 def real_verdict(explanation: dict, number: int) -> bool | str:
-    """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
+    """Return kube-scheduler's verdict on a selector on one node: a match or not, its error, or ``NOT_VALID``."""
     verdict = explanation["filters"].get(PLUGIN, {}).get(f"n{number}")
     if verdict is None:
         return True

@@ -26,7 +26,7 @@ def draw_scenarios() -> list[dict]:
 
 
 def agrees(ours: dict, expected: dict, *, slices: bool) -> bool:
-    """Whether two explanations of a pod say the same, as far as the engine says anything.
+    """Return whether two explanations of a pod agree, as far as the engine explains anything.
 
     Where the engine says that devices would be chosen, the real scheduler must have searched for some.
     """

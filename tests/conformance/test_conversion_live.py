@@ -1,4 +1,4 @@
-"""What policies are converted into, put to the real kube-scheduler: it takes every one.
+"""Converted policies, given to the real kube-scheduler: it accepts every one.
 
 ``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets how many policies are made beside the recorded ones.
 """

@@ -1,4 +1,4 @@
-"""What a conversion calls equal rejects the same nodes, on clusters and pods of that time.
+"""Rules that a conversion calls equal reject the same nodes, on clusters and pods of that time.
 
 ``HUNT_SEED`` repeats a run, ``HUNT_COUNT`` sets on how many clusters each predicate is asked.
 """

@@ -95,7 +95,7 @@ def _created(plane: ControlPlane, raw: Json) -> bool:
 
 
 def _listed(plane: ControlPlane) -> list[Json]:
-    """What the API server lists, each object with its kind."""
+    """List the API server's objects, each with its kind."""
     objects = []
     for kind in KINDS:
         listed = plane.call("GET", BY_NAME[kind].path)
@@ -104,7 +104,7 @@ def _listed(plane: ControlPlane) -> list[Json]:
 
 
 def _read(plane: ControlPlane) -> list[Json]:
-    """What a snapshot of the cluster holds."""
+    """Return the contents of a snapshot of the cluster."""
     secret = Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca)
     with Client.open(secret) as client:
         read = reader.cluster_read(client, lambda *progress: None)

@@ -1,4 +1,4 @@
-"""What is offered as a fix makes the real kube-scheduler place the pod."""
+"""Fixes that the site offers make the real kube-scheduler place the pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What small feature gates decide, with each of them on, held against the real scheduler."""
+"""Small feature gates, each of them on, compared with the real scheduler."""
 
 from __future__ import annotations
 

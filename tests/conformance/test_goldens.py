@@ -35,7 +35,7 @@ def chosen_lines(file: str) -> list[str]:
 
 
 def answers(file: str, lines: list[str]) -> Iterator[tuple[str, Answer, Answer]]:
-    """What the engine says, unless it is what was recorded."""
+    """Yield the engine's answers that differ from the recorded ones."""
     for text in lines:
         line = parsed(file, text)
         answer = engine_answer(line["ask"], {**line["scenario"], "release": release_of_line(line)})

@@ -28,5 +28,5 @@ def test_the_recorded_answers_hold_what_can_become_of_a_group() -> None:
 
 
 def in_part(attempt: Json) -> bool:
-    """Whether some of the pods found a node, and others did not."""
+    """Return whether only some of the pods got a node."""
     return len({"node" in pod for pod in attempt["pods"]}) == 2

@@ -57,7 +57,7 @@ def test_the_recorded_answers_hold_every_method_and_every_kind_of_end() -> None:
 
 
 def invariants(first_answer: Json, scenario: Json) -> None:
-    """What holds whatever chance decides: each pod has one place, and what is launched is offered."""
+    """Check the invariants of every result: each pod has one place, and only offered nodes are launched."""
     type_names = {claim["name"] for claim in scenario["instanceTypes"]}
     for answer in (first_answer, *first_answer.get("alternatives", ())):
         provisioning = answer["provisioning"]

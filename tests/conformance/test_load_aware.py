@@ -45,7 +45,7 @@ def test_every_file_is_asked_about() -> None:
 
 
 def arguments(plugin: str, **args: Any) -> dict[str, Any]:
-    """What the plugin is made from in a profile that sets ``args``, after defaults and validation; None: not set."""
+    """Return the plugin's arguments in a profile that sets ``args``, defaulted and validated; None: not set."""
     set_args = {name: value for name, value in args.items() if value is not None}
     profile: Row = {
         "schedulerName": "default-scheduler",

@@ -21,7 +21,7 @@ from tests.engine.builders import node, pod
 
 
 def specs() -> Cases:
-    """What Dynamic was asked with each policy."""
+    """Questions put to Dynamic with each policy."""
     return vectors("crane-dynamic")
 
 

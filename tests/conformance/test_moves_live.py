@@ -55,7 +55,7 @@ def test_moves_are_what_both_real_schedulers_answers_come_to(
 
 
 def claims_there(pod: Pod, objects: list[dict[str, Any]]) -> bool:
-    """Whether all claims of the pod are there to stay, which a cycle looks at first."""
+    """Return whether all claims of the pod exist and stay, which a cycle checks first."""
     lasting_claims = {
         (raw["metadata"].get("namespace") or "default", raw["metadata"]["name"])
         for raw in objects

@@ -1,4 +1,4 @@
-"""What an API server refuses: the recorded answers of kube-apiserver 1.37."""
+"""Refusals of an API server: the recorded answers of kube-apiserver 1.37."""
 
 from __future__ import annotations
 

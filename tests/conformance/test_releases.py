@@ -25,14 +25,14 @@ PROBES = 16
 
 @lru_cache(maxsize=1)
 def rows(file: str) -> list[Json]:
-    """What all releases were asked and answered, read once for the tests that follow one another."""
+    """Questions and answers of all releases, read once for the tests that follow one another."""
     path = Path(__file__).parent / "recorded" / "releases" / f"{file}.jsonl.xz"
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def recorded(file: str, release: str, step: int = 1) -> Iterator[Json]:
-    """What ``release`` was asked and answered, probes first; of what was drawn one of each ``step``."""
+    """Return the questions and answers of ``release``, probes first; of drawn ones one for each ``step``."""
     version = RELEASES[release].version
     for number, row in enumerate(rows(file)):
         answers = [answer["answer"] for answer in row["expected"] if version in answer["releases"]]

@@ -1,4 +1,4 @@
-"""What shrinks a scenario finds the smallest one, and never one that does not show the difference."""
+"""Shrinking a scenario finds the smallest one, and never one without the difference."""
 
 from __future__ import annotations
 

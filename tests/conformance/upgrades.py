@@ -32,7 +32,7 @@ CLUSTERS: dict[str, Callable[[int], list[Json]]] = {
 
 
 def scenario(name: str, listed: list[Json]) -> Json:
-    """What the upgrade's report does with a cluster: all pods are placed anew, but those of DaemonSets.
+    """Make the scenario of the upgrade report for a cluster: all pods are placed anew, but those of DaemonSets.
 
     Pods with scheduling gates are left out: the oracle does not look at gates.
     """

@@ -1,4 +1,4 @@
-"""What an address asks of a list that the list cannot do: told on pages."""
+"""Filters and orders that a list does not support: the page says so."""
 
 from __future__ import annotations
 

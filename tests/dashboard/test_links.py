@@ -40,7 +40,7 @@ def resolved_line(page: Any) -> str:
 
 
 def copied_link(page: Any, address: str) -> str:
-    """What "Copy link" copies, as ``pin-address.ts`` joins it."""
+    """Build the address that "Copy link" copies, as ``pin-address.ts`` joins it."""
     [button] = elements(page, "button[data-pins]")
     parts = urlsplit(address)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}

@@ -136,7 +136,7 @@ def find_differing(values_by_place: Iterator[tuple[str, Values]]) -> dict[str, d
 
 
 def is_one(values: list[float | None]) -> bool:
-    """Whether the values are equal in the digits that all of them have."""
+    """Return whether the values are equal in the digits that all of them have."""
     return all(value == pytest.approx(values[0], abs=1e-6) for value in values)
 
 

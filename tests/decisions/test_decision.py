@@ -1,4 +1,4 @@
-"""What the decision page says agrees with itself and with the explanation, for every pod of the demo cluster."""
+"""Decision pages agree with themselves and with the explanation, for every pod of the demo cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would let a pending pod run, on the decision page and over REST."""
+"""Fixes that would let a pending pod run, on the decision page and over REST."""
 
 from __future__ import annotations
 

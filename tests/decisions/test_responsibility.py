@@ -132,7 +132,7 @@ def test_lists_and_counts_have_causes_of_their_own(
 def test_who_may_not_see_a_request_learns_nothing_of_it(
     lab: Snapshot, request_for_held: ApprovalRequest, revision: Revision, django_user_model: type[User]
 ) -> None:
-    """What one person was told is not kept for the next one, and what is kept tells of no request."""
+    """One person's answer is not cached for the next one, and cached answers reveal no request."""
     ApprovalRequest.objects.filter(pk=request_for_held.pk).update(namespace="others")
     person = django_user_model.objects.create(username="inside", role=Role.NONE)
     Grant.objects.create(user=person, role="viewer", scope=GrantScope.ALL, namespaces=["default"])

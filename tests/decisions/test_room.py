@@ -1,4 +1,4 @@
-"""What the decision page and REST say of pods that could be evicted for one that fits nowhere."""
+"""Evictable pods for one that fits nowhere, on the decision page and over REST."""
 
 from __future__ import annotations
 

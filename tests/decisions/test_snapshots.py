@@ -1,4 +1,4 @@
-"""What a process keeps of clusters: as much as fits, some of them however large, and of one all or nothing."""
+"""Clusters cached by a process: as many as fit, some of them however large, and of one all or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cluster-autoscaler would do with node groups that are typed in, on the page and over REST."""
+"""Advice from cluster-autoscaler for node groups that are typed in, on the page and over REST."""
 
 from __future__ import annotations
 

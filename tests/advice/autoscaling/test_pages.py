@@ -1,4 +1,4 @@
-"""What Karpenter would do, on the page and over REST: at once and by a job."""
+"""Advice from Karpenter, on the page and over REST: at once and by a job."""
 
 from __future__ import annotations
 

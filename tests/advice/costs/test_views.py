@@ -32,7 +32,7 @@ def post(client: Any, **fields: Any) -> Any:
 
 
 def fields_of(answer: Any) -> dict[str, str]:
-    """What a browser would post of the editor."""
+    """Return the fields that a browser would post from the editor."""
     return {"version": str(answer.context["expected"]), **editor_fields(answer.context["editor"])}
 
 

@@ -25,7 +25,7 @@ prices:
 
 
 def rate(snapshot: Snapshot, price: float, kind: str) -> float:
-    """What a millicore costs an hour where each node of ``kind`` ("": all) costs ``price``, half of it for CPU."""
+    """Price a millicore per hour where each node of ``kind`` ("": all) costs ``price``, half of it for CPU."""
     nodes = node_rows(snapshot).filter(**({"instance_type": kind} if kind else {}))
     return price * nodes.count() / 2 / sum(nodes.values_list("cpu_allocatable", flat=True))
 

@@ -150,7 +150,7 @@ def moments_before(cluster: Cluster, at: int) -> Iterator[int]:
 
 
 def judged(cluster: Cluster, configuration: Configuration, moment: int, key: str, node: str) -> Agreement | None:
-    """What the engine says of the pod on ``node`` as of ``moment``; ``None`` where it was not there yet."""
+    """Return the engine's verdict on ``node`` for the pod at ``moment``; ``None`` if the node did not exist yet."""
     before = selectors.objects_at(cluster, selectors.moment_of(moment))
     snapshot = Snapshot.from_objects(before)
     snapshot.now = moment / 1e6

@@ -1,4 +1,4 @@
-"""What files become: the objects a scheduler reads, and a reason for each that was left out."""
+"""Imports of files: the objects that a scheduler reads, and a reason for each one left out."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def post(client: APIClient, body: bytes, name: str = "big") -> Any:
 
 
 def work() -> Job:
-    """What a worker does with the import that waits."""
+    """Run the waiting import, as a worker does."""
     job = Job.objects.get(kind="clusters.import", state=JobState.QUEUED)
     tasks.import_files(str(job.pk))
     job.refresh_from_db()

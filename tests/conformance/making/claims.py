@@ -49,7 +49,7 @@ class ClaimMaker(Chance):
         }
 
     def begin(self) -> None:
-        """What sets one scenario apart from another."""
+        """Draw the traits that set one scenario apart from another."""
         self.allocated = self.pick([1.0, 0.95, 0.95, 0.7, 0.3])
 
     def config(self) -> dict:
@@ -242,7 +242,7 @@ class ClaimMaker(Chance):
         return [claim, [{"name": entry, "resourceClaimName": name}], *([new_claim] if self.maybe(0.95) else [])]
 
     def earlier_claim(self, pod: dict[str, Any]) -> dict:
-        """What an attempt to bind the pod left behind for its extended resources."""
+        """Make the claim that an earlier attempt to bind the pod left behind for its extended resources."""
         claim = self.claim(f"{pod['name']}-extended-resources-x", pod["namespace"])
         owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": pod["uid"], "controller": True}
         claim["metadata"] |= {"annotations": EXTENDED_CLAIM, "ownerReferences": [owner]}

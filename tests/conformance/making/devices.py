@@ -50,7 +50,7 @@ class DeviceMaker(Chance):
         }
 
     def begin(self) -> None:
-        """What sets one scenario apart from another."""
+        """Draw the traits that set one scenario apart from another."""
         self.shared = self.pick([0.0, 0.0, 0.3, 0.7])
         self.counters = self.pick([0.0, 0.0, 0.0, 0.5, 1.0])
         self.tainted = self.pick([0.0, 0.0, 0.2, 0.5])

@@ -194,7 +194,7 @@ class Groups(Classes):
         return pod
 
     def odd_one(self, members: list[dict]) -> list[dict]:
-        """What makes a group fail as a whole: one member differs from the others, or may not be tried yet."""
+        """Make a group fail as a whole: one member differs from the others, or may not be tried yet."""
         for pod in members[:1]:
             if self.maybe(4 * ODD):
                 odd = [

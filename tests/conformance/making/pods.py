@@ -208,7 +208,7 @@ class Pods(Cluster):
         return {"apiVersion": version, "kind": kind, "name": "owner", "uid": "u", "controller": True}
 
     def pend(self, metadata: dict, spec: dict, status: dict) -> None:
-        """What only a pod that waits has."""
+        """Add the fields that only a waiting pod has."""
         if self.maybe(0.08):
             status["nominatedNodeName"] = f"n{self.random.randrange(8):04}"
         if self.maybe(0.04):
@@ -247,7 +247,7 @@ class Pods(Cluster):
                 spec["hostUsers"] = self.maybe(0.3)
 
     def run(self, spec: dict[str, Any], status: dict[str, Any]) -> None:
-        """What the kubelet reports: containers in the middle of a resize."""
+        """Add the kubelet's report: containers in the middle of a resize."""
         for field, key in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
             status[key] = [self.reported(container["name"]) for container in spec.get(field, []) if self.maybe(0.8)]
         if self.maybe(0.3):

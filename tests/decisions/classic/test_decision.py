@@ -20,7 +20,7 @@ from tests.engine.releases.classic.support import POLICY
 
 
 def decision(*objects: dict, edition: Edition | None = None, **policy: object) -> ClassicDecision:
-    """What is said of the pod ``default/p`` of ``objects``."""
+    """Return the decision about the pod ``default/p`` of ``objects``."""
     loading = load_policy({**POLICY, **policy})
     assert loading.policy is not None, loading.errors
     algorithm = Registry(edition or Edition()).build_algorithm(loading.policy)

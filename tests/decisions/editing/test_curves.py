@@ -35,7 +35,7 @@ def saved_revision(admin: User) -> Revision:
 
 
 def posted_fields(document: str, **changes: str) -> dict[str, str]:
-    """What the browser posts for ``document`` after a person changed some fields."""
+    """Return the fields that the browser posts for ``document`` after a person changed some of them."""
     view = editor.open_editor(document)
     values = {"document": document, "base": document, "profile": "0"}
     for row in view.form.plugins:

@@ -1,4 +1,4 @@
-"""What the decision page tells of the tides: every hour, the steps, and why there are none."""
+"""Tides on the decision page: every hour, the steps, and the reason if there are none."""
 
 from __future__ import annotations
 

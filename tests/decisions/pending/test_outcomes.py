@@ -1,4 +1,4 @@
-"""What a job keeps of a large snapshot's pending pods is what each of them would be told."""
+"""Outcomes that a job stores for a large snapshot's pending pods equal each pod's own decision."""
 
 from __future__ import annotations
 
