@@ -1,4 +1,4 @@
-"""What is running is told alike by the engine's command line, by manage.py and at the foot of each page."""
+"""Version of the running code: the same in the engine's command line, in manage.py and at the foot of each page."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def scheduler(*objects: dict, **profile: Any) -> Scheduler:
 
 
 def explain(raw: dict, *objects: dict, **profile: Any) -> dict:
-    """What the engine says of one pod."""
+    """Return the engine's explanation of one pod."""
     return scheduler(*objects, **profile).explain(Pod.from_json(raw)).to_dict()
 
 

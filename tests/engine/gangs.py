@@ -57,7 +57,7 @@ def scheduler(*objects: dict, gates: dict[str, bool] | None = None, **profile: A
 
 
 def find_group_placement(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacement:
-    """What a cycle of the group comes to; the snapshot must be as before."""
+    """Run a cycle of the group and return its placement; the snapshot must be as before."""
     pod_group = over.snapshot.objects.groups.get(f"default/{name}")
     assert pod_group is not None
     before = dict(over.snapshot.pods.slots)

@@ -1,4 +1,4 @@
-"""What follows when no node fits: the words of PostFilter, nominations, and plugins of one's own."""
+"""Steps after no node fits: the words of PostFilter, nominations, and plugins of one's own."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def wakes(
     release: str = CURRENT.name,
     cluster: ClusterObjects = NOTHING,
 ) -> bool:
-    """Whether ``event`` makes a pod be tried again that ``plugin`` rejected."""
+    """Return whether ``event`` requeues a pod that ``plugin`` rejected."""
     queued = QueuedPod(Pod.from_json(raw), 0.0, rejected_by=frozenset({plugin}))
     return (
         HINTS[release].get_queueing_strategy(queued, event, ObjectChange(old, new, cluster)) is Strategy.AFTER_BACKOFF
@@ -50,28 +50,28 @@ def wakes(
 def wakes_on_pod_add(
     plugin: str, raw: Json, new: Json, release: str = CURRENT.name, cluster: ClusterObjects = NOTHING
 ) -> bool:
-    """Whether a pod that got a node does."""
+    """Return whether a pod that got a node requeues it."""
     return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.from_json(new), release, cluster)
 
 
 def wakes_on_pod_delete(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:
-    """Whether a pod that left does."""
+    """Return whether a pod that left requeues it."""
     return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.from_json(old), None, release)
 
 
 def wakes_on_node_add(plugin: str, raw: Json, new: Json) -> bool:
-    """Whether a node that came does."""
+    """Return whether a new node requeues it."""
     return wakes(plugin, raw, NODE_ADD, None, Node.from_json(new))
 
 
 def wakes_on_node_update(plugin: str, raw: Json, old: Json, new: Json, release: str = CURRENT.name) -> bool:
-    """Whether the change of a node does, by any of the events it amounts to."""
+    """Return whether the node's change requeues it, by any of the events that it amounts to."""
     before, after = Node.from_json(old), Node.from_json(new)
     return any(wakes(plugin, raw, event, before, after, release) for event in node_changes(before, after))
 
 
 def wakes_on_pod_update(plugin: str, raw: Json, old: Json, new: Json) -> bool:
-    """Whether the change of a pod does, by any of the events it amounts to."""
+    """Return whether the pod's change requeues it, by any of the events that it amounts to."""
     before, after = Pod.from_json(old), Pod.from_json(new)
     return any(wakes(plugin, raw, event, before, after) for event in pod_changes(before, after))
 

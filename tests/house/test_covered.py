@@ -94,7 +94,7 @@ def test_whoever_asks_for_everything_has_a_reason() -> None:
 
 
 def once(tree: ast.AST) -> Iterator[ast.AST]:
-    """What runs when the module is imported, and so for nobody in particular."""
+    """Yield code that runs when the module is imported, and so for nobody in particular."""
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue

@@ -1,4 +1,4 @@
-"""What the documents promise is so."""
+"""Documents keep their promises."""
 
 from __future__ import annotations
 

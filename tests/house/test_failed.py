@@ -1,4 +1,4 @@
-"""What CI asks once more is named as pytest takes it."""
+"""Names of the tests that CI runs again are as pytest takes them."""
 
 from __future__ import annotations
 

@@ -79,5 +79,5 @@ def fields(constraint: models.BaseConstraint) -> tuple[str, ...]:
 
 
 def is_shorter(now: models.Field[Any, Any], before: models.Field[Any, Any]) -> bool:
-    """Whether what fitted before fits no more."""
+    """Return whether a value that fitted before may be too long now."""
     return now.max_length is not None and (before.max_length is None or now.max_length < before.max_length)

@@ -1,4 +1,4 @@
-"""What tests prepare is made once, and programs beside pytest (soak, crowd) prepare it too."""
+"""Preparations of tests happen once, also in programs beside pytest (soak, crowd)."""
 
 from __future__ import annotations
 

@@ -60,13 +60,13 @@ def panel_queries() -> list[str]:
 
 
 def alert_queries() -> list[str]:
-    """What each alert compares, without the comparison: the series must be there for it ever to fire."""
+    """Return each alert's query without the comparison: the series must be there for it ever to fire."""
     (group,) = yaml.safe_load(RULES)["groups"]
     return [re.sub(r"\s(<|>|==)\s[\d.]+\s*$", "", rule["expr"]) for rule in group["rules"]]
 
 
 def render_all_series(_now: float) -> str:
-    """What a process serves to which everything happens between two scrapes that is counted."""
+    """Render the metrics of a process in which every counted event happens between two scrapes."""
     ours()
     labels = ("metrics", "metrics")
     for verb in VERBS.values():  # a test before this one may have asked any of them, and a rate of none is no number

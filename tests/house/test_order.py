@@ -17,7 +17,7 @@ BROWSERS = "tests/browser/test_tour.py"
 
 
 def run_pytest(*arguments: str) -> str:
-    """What a run of its own prints, on SQLite, so that it meets no server that this one uses."""
+    """Run pytest on its own and return its output, on SQLite, so that it meets no server that this one uses."""
     ours = ("PYTEST_", "DATABASE_URL", "REDIS_URL")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     command = [sys.executable, "-m", "pytest", "-v", *arguments]

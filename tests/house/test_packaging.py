@@ -1,4 +1,4 @@
-"""What an image is made of: packages by hash, one version, a bill of materials, and all files that the site needs."""
+"""Contents of an image: packages by hash, one version, a bill of materials, and all files the site needs."""
 
 from __future__ import annotations
 

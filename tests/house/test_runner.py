@@ -1,4 +1,4 @@
-"""What `make run` prepares before it starts anything; tests/live/test_make_run.py starts it."""
+"""Preparations of `make run` before it starts anything; tests/live/test_make_run.py starts it."""
 
 from __future__ import annotations
 

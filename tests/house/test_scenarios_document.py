@@ -25,7 +25,7 @@ JOBS = b"submitted,seconds,cpu_percent,memory_mib,team\n0,600,150,512,red\n30,60
 
 
 def evening() -> CollectedWatermarks:
-    """What two nodes used in two hours, as docs/scenarios.md has it in text."""
+    """Use of two nodes in two hours, as docs/scenarios.md has it in text."""
     lines = [f"figure,object,{','.join(str(NOW - 300 * place) for place in range(24, -1, -1))}"]
     lines += [
         f"node/cpu/5m,{name},{','.join(str(level + place) for place in range(25))}" for name, level in LEVELS.items()

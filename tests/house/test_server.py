@@ -59,7 +59,7 @@ Running = tuple[server.Server, "Callable[[], socket.socket]"]
 
 
 def receive_all(connection: socket.socket) -> bytes:
-    """What comes until the other side closes."""
+    """Receive everything until the other side closes."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 

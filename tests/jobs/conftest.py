@@ -143,7 +143,7 @@ def send(broker: str) -> Callable[[Job], None]:
 
 @pytest.fixture
 def tick(broker: str) -> Callable[[], None]:
-    """What beat does each minute."""
+    """Send the task that beat sends each minute."""
 
     def reconcile() -> None:
         with Connection(broker) as connection:

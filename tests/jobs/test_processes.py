@@ -36,7 +36,7 @@ def running(job: Job) -> bool:
 
 
 def stat(pid: int) -> list[str]:
-    """What Linux says of a process: its state, its parent, …"""
+    """Return Linux's status of a process: its state, its parent, …"""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
@@ -45,7 +45,7 @@ def parent(pid: int) -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process works: one that nobody has asked about yet is over all the same."""
+    """Return whether the process works; a zombie, which no parent has waited for, does not."""
     with suppress(FileNotFoundError):
         return stat(pid)[0] != "Z"
     return False

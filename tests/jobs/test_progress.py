@@ -12,7 +12,7 @@ from kschedweb.jobs.progress import EARLY, SETTLES, Estimate
 def feed_estimate(
     estimate: Estimate, seconds: float, speed: float, total: int, begin: float = 0.0, completed: int = 0
 ) -> float | None:
-    """What it says after ``seconds`` at ``speed`` a second, told twice a second."""
+    """Feed ``seconds`` of progress at ``speed`` a second, twice a second, and return the last estimate."""
     seconds_left = None
     for tick in range(int(2 * seconds) + 1):
         seconds_left = estimate.seconds_left(begin + tick / 2, completed + int(speed * tick / 2), total)

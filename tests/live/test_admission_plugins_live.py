@@ -101,7 +101,7 @@ def test_the_engine_admits_with_all_plugins_on(
 
 
 def refused(do: Callable[[], object]) -> str:
-    """What admission says against it, "" for nothing."""
+    """Return admission's refusal of ``do``, "" if there is none."""
     try:
         do()
     except AdmissionError as problem:

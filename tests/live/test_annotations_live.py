@@ -178,7 +178,7 @@ def versions(plane: ControlPlane) -> dict[str, str]:
 
 
 def decisions(snapshot: Snapshot, now: float, plugin: str = "HheWaterLevelBalance") -> dict[str, Json]:
-    """What ``plugin`` says of each pending pod."""
+    """Return the decision of ``plugin`` on each pending pod."""
     snapshot.now = now
     plugins = {"score": {"enabled": [{"name": plugin}], "disabled": [{"name": "*"}]}}
     profile = {"schedulerName": "default-scheduler", "plugins": plugins}

@@ -92,7 +92,7 @@ def conform(helm: Helm, schemas: str, text: str) -> subprocess.CompletedProcess[
 
 
 def applied(kubectl: Kubectl, objects: Iterable[Json]) -> list[str]:
-    """What the API server makes of ``objects`` without keeping them; a warning of it counts as a refusal."""
+    """Apply ``objects`` on the API server without keeping them; a warning counts as a refusal."""
     manifest = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     return kubectl.run(
         "apply", "--dry-run=server", "--warnings-as-errors", "-f", "-", "-o", "name", manifest=manifest

@@ -121,7 +121,7 @@ def read(plane: ControlPlane) -> Snapshot:
 
 
 def message(raw: Json) -> str:
-    """What the scheduler says of a pod that it could not place or bind."""
+    """Return the scheduler's message about a pod that it could not place or bind."""
     conditions = raw["status"].get("conditions", [])
     return next(
         (

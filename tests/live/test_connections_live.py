@@ -35,7 +35,7 @@ def sessions(tier: WebTier, people: int) -> list[str]:
 
 
 def seconds_of(site: Site) -> list[float]:
-    """What each page takes, all answered."""
+    """Measure the seconds of each page, all answered."""
     seconds = []
     for path in PAGES * 3:
         answer = site.session.get(site.url + path, timeout=60)

@@ -100,7 +100,7 @@ def model(name: str) -> list[Json]:
 
 
 def device_claims() -> dict[str, Json]:
-    """What each claim asks for, in the order of the pods that use them."""
+    """Return the request of each claim, in the order of the pods that use them."""
     same = [{"matchAttribute": "example.com/socket"}]
     worn = [{"key": "example.com/worn", "operator": "Exists"}]
     alternatives = [

@@ -82,7 +82,7 @@ def imported(site: Site, recorded: ControlPlane) -> str:
 
 
 def objects_of(plane: ControlPlane) -> list[Json]:
-    """What the scheduler would read, in the API server's order."""
+    """Return the objects that the scheduler would read, in the API server's order."""
     documents = []
     for path in LISTS:
         listed = plane.call("GET", path)

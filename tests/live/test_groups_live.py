@@ -187,7 +187,7 @@ def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, group: PodG
 
 
 def possible(group_placement: GroupPlacement) -> list[tuple[Placement, ...]]:
-    """What may come of the pods: which of equally good domains is taken, or told of, is left to chance."""
+    """List the possible outcomes for the pods: the choice and report of equally good domains is left to chance."""
     best = max((score.total for score in group_placement.scores), default=0)
     good = {score.domain.name for score in group_placement.scores if score.total == best}
     alternatives = [

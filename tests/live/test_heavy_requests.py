@@ -1,4 +1,4 @@
-"""What one person asks of the site at once, and what all others get meanwhile: at processes of their own."""
+"""Heavy requests of one person, and the answers that all others get meanwhile: at processes of their own."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class PlacementCheck:
 
 
 def condition(pod: Json) -> Json:
-    """What the scheduler says of a pod that it could not place."""
+    """Return the scheduler's condition of a pod that it could not place."""
     conditions = pod["status"].get("conditions", [])
     return next((item for item in conditions if item["type"] == "PodScheduled" and item["status"] == "False"), {})
 

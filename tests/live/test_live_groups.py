@@ -85,7 +85,7 @@ def remove_group(site: LiveSite, name: str) -> None:
 
 
 def by_both(site: LiveSite, do: Callable[[LiveSite], Any]) -> tuple[Any, Any]:
-    """What ``do`` finds under kube-scheduler, and under a live scheduler of its name."""
+    """Return the results of ``do`` under kube-scheduler, and under a live scheduler of its name."""
     site.name = "theirs"
     profile = {"schedulerName": site.name, "plugins": DECIDES}
     with kube_scheduler(site.plane, CONFIG | {"profiles": [profile]}, gates=write_gates(GATES)):
@@ -117,7 +117,7 @@ def heard(item: Json, kind: str) -> Json:
 
 
 def settled(site: LiveSite, name: str) -> bool:
-    """Whether the group and each of its pods has been placed, or told why not."""
+    """Return whether the group and each of its pods has been placed, or has a reason against it."""
     pods = [pod for pod in site.listed().values() if pod["spec"].get("schedulingGroup") == {"podGroupName": name}]
     return bool(heard(groups(site)[name], SCHEDULED)) and all(
         bool(pod["spec"].get("nodeName") or heard(pod, "PodScheduled")) for pod in pods
@@ -140,7 +140,7 @@ def knows_nodes(site: LiveSite, count: int) -> None:
 
 
 def decided(site: LiveSite) -> list[Json]:
-    """What becomes of random gangs, one after the other; those that find no place go again."""
+    """Return the outcomes of random gangs, one after the other; those that find no place go again."""
     random, outcomes = Random(SEED), []
     drawn = nodes(random)
     site.plane.create_nodes(drawn)
@@ -262,7 +262,7 @@ def nodes_of(site: LiveSite) -> dict[str, str]:
 
 
 def read(site: LiveSite) -> Json:
-    """What the scheduler wrote, without what differs from run to run: uids, times, and which of equal nodes."""
+    """Read the scheduler's output, without differences from run to run: uids, times, and choices among equal nodes."""
     return {
         "conditions": conditions(site),
         "groups": {name: condition(site, name) for name in groups(site)},
@@ -272,7 +272,7 @@ def read(site: LiveSite) -> Json:
 
 
 def events(site: LiveSite) -> list[tuple[str, ...]]:
-    """What was said of pods and groups, each thing once."""
+    """Return the events of pods and groups, each of them once."""
     entries = set()
     for event in site.plane.call("GET", EVENTS)["items"]:
         regarding, related = event["regarding"], event.get("related") or {}

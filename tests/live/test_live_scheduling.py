@@ -103,7 +103,7 @@ def reasons(site: LiveSite) -> dict[str, int]:
 
 
 def read_output(site: LiveSite) -> Json:
-    """What the scheduler wrote, without what differs from run to run: uids and times."""
+    """Read the scheduler's output, without differences from run to run: uids and times."""
     pods = site.listed()
     uids = {pod["metadata"]["uid"]: name for name, pod in pods.items()}
     events = set()

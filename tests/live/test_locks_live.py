@@ -69,7 +69,7 @@ def at_once(do: Callable[..., None], cases: Iterable[tuple[Any, ...]]) -> None:
 
 
 def records(plane: ControlPlane, kind: str, name: str) -> list[Json]:
-    """What each object of the lock holds, under the names of the annotation."""
+    """Return the record in each object of the lock, under the names of the annotation."""
     lock_records = []
     for part in PARTS[kind]:
         item = plane.call("GET", path(part.resource, name))

@@ -40,7 +40,7 @@ FROM_METRICS = SourceSettings(kind=GROUP, interval=30)
 
 
 class MetricsServer:
-    """What metrics-server would answer: ``nodes`` and ``pods`` by name, as cores and MiB."""
+    """Answers of a metrics-server: ``nodes`` and ``pods`` by name, as cores and MiB."""
 
     def __init__(self, folder: Path) -> None:
         self.nodes: dict[str, tuple[float, int]] = {}

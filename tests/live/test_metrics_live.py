@@ -39,7 +39,7 @@ VALUES = ("result", "queue", "type", "status", "extension_point")
 
 @dataclass
 class Family:
-    """What a scraper learns of one name."""
+    """Metric family: a scraper's knowledge of one name."""
 
     kind: str
     labels: set[str] = field(default_factory=set)
@@ -62,7 +62,7 @@ def families(text: str) -> dict[str, Family]:
 
 @pytest.fixture
 def theirs(control_plane: ControlPlane) -> Iterator[dict[str, Family]]:
-    """What kube-scheduler says once it has placed pods, found no node for one, and made room for one."""
+    """Metrics of kube-scheduler once it has placed pods, found no node for one, and made room for one."""
     classes = [priority_class(name, value) for name, value in (("low", 10), ("high", 1000))]
     for item in classes:
         control_plane.call("POST", path_of(item), item)
@@ -90,7 +90,7 @@ class Row(NamedTuple):
 
 
 def table() -> list[Row]:
-    """What the document says of kube-scheduler's names."""
+    """The document's table of kube-scheduler's names."""
     lines = re.findall(r"^\| `([a-z_]+)` \| ([\d., ]+) \| (yes|no) \| (.*?) \| (.*) \|$", DOCUMENT.read_text(), re.M)
     return [
         Row(name, rel.split(", "), exported == "yes", re.findall(r"`(\w+)`", to), why)

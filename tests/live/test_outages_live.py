@@ -1,4 +1,4 @@
-"""What the web tier says and does while the database, Redis or both are away, and once they are back."""
+"""Web tier while the database, Redis or both are away, and once they are back: its words and acts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def unavailable(answer: requests.Response) -> None:
 
 
 def crowd(tier: WebTier, cookies: requests.cookies.RequestsCookieJar) -> list[requests.Response]:
-    """What forty people at once are answered."""
+    """Return the answers to forty people at once."""
 
     def ask(number: int) -> requests.Response:
         return requests.get(tier.url + PATHS[number % len(PATHS)], cookies=cookies, timeout=60)

@@ -43,7 +43,7 @@ def annotation(plane: ControlPlane, name: str) -> str:
 
 
 def bind_claim(plane: ControlPlane, name: str, to: str) -> None:
-    """What the controller of volumes does in the end."""
+    """Bind the claim, as the controller of volumes does in the end."""
     change = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "spec": {"volumeName": to}}
     plane.call("PATCH", f"{CLAIMS}/{name}", change)
 

@@ -50,7 +50,7 @@ class Release:
             self.servers[service].stop(patience=20)
 
     def leads(self, live: str) -> bool:
-        """Whether its scheduler process leads, by that process's own word."""
+        """Return whether its scheduler process leads, by that process's own word."""
         status = self.site.ask("GET", f"live/{live}/")["status"]
         leading = [candidate for candidate in status["candidates"] if candidate["leading"] and candidate["synced"]]
         return any(pid_of(candidate) == self.servers["scheduler"].pid for candidate in leading)

@@ -194,7 +194,7 @@ STEPS = [
 
 
 class Log:
-    """What a verbose kube-scheduler writes."""
+    """Log of a verbose kube-scheduler."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read = path, 0

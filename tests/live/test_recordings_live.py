@@ -79,7 +79,7 @@ def moment(line: Json) -> float:
 
 
 def knows(recording: Recording, name: str, events: int = 1) -> Callable[[], bool]:
-    """Whether so many records of an object of that name are kept."""
+    """Return a check that the recording has at least so many records of an object of that name."""
     return lambda: sum(record["resource"]["metadata"]["name"] == name for record in recorded(recording)) >= events
 
 

@@ -28,7 +28,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class Followed:
-    """What a consumer holds that does as the messages say."""
+    """Objects of a consumer that follows the messages."""
 
     def __init__(self) -> None:
         self.messages: queue.SimpleQueue[Message] = queue.SimpleQueue()

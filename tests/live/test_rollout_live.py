@@ -56,7 +56,7 @@ def site(assets: Path, tmp_path: Path) -> Iterator[LiveSite]:
 
 
 def leads(site: LiveSite, revision: int) -> bool:
-    """Whether somebody leads by this revision and knows the cluster."""
+    """Return whether somebody leads by this revision and knows the cluster."""
     leader = site.leader()
     return leader is not None and leader["revision"] == revision
 

@@ -61,7 +61,7 @@ def test_webhooks_are_told_of_the_sandboxs_pods(run: MadeRun) -> None:
 
 
 def list_messages(receiver: Receiver, kind: str) -> list[Json]:
-    """What the receiver heard of this test's pods."""
+    """List the receiver's messages about this test's pods."""
     messages = [json.loads(body) for _, body in list(receiver.got)]
     return [message["data"] for message in messages if message["type"] == kind and message["data"]["pod"] == "heard-0"]
 

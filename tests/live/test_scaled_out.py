@@ -54,7 +54,7 @@ def redis_url() -> Iterator[str]:
 
 
 class Deployment:
-    """What Compose would do: settings, secrets as files, commands."""
+    """Deployment as Compose makes it: settings, secrets as files, commands."""
 
     def __init__(self, folder: Path, database_url: str, redis_url: str) -> None:
         self.folder = folder
@@ -105,7 +105,7 @@ class Deployment:
         return process.returncode, findings
 
     def healthy(self, service: str) -> bool:
-        """Whether the service's own health check says so."""
+        """Return whether the service passes its own health check."""
         _, *command = map(self.fill, OURS[service]["healthcheck"]["test"])
         variables = self.environment(service)
         command = [re.sub(r"\$(\w+)", lambda match: variables[match[1]], word) for word in command]

@@ -114,7 +114,7 @@ def bound(plane: ControlPlane) -> dict[str, str]:
 
 
 def control(plane: ControlPlane) -> None:
-    """What the controller of volumes does: a claim that a volume was taken for is bound to it."""
+    """Act as the controller of volumes: bind each claim to the volume that was taken for it."""
     for name, volume_name in bound(plane).items():
         path = f"{CLAIMS}/{name}"
         if "volumeName" not in plane.call("GET", path)["spec"]:

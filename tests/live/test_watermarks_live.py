@@ -136,7 +136,7 @@ def column(cluster: Cluster, resource: str, statistic: str) -> dict[str, float]:
 
 
 def less(curve: Curve) -> Curve:
-    """What ``curve`` leaves of 1."""
+    """Return 1 minus ``curve``."""
     return lambda moment: 1 - curve(moment)
 
 

@@ -69,7 +69,7 @@ class Varied:
         }
 
     def referents(self) -> Iterator[Json]:
-        """What pods refer to: namespaces, priority classes, services, controllers, budgets, claims and volumes."""
+        """Yield the pods' referents: namespaces, priority classes, services, controllers, budgets, claims, volumes."""
         for name, environment in NAMESPACES.items():
             item = thing("Namespace", name)
             item["metadata"]["labels"] = {"env": environment}

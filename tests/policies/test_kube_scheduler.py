@@ -1,4 +1,4 @@
-"""What the form writes, the real kube-scheduler takes, and understands as it was meant."""
+"""Policies from the form: the real kube-scheduler accepts them, and understands them as they were meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of the sandbox read."""
+"""Data for the pages of the sandbox."""
 
 from __future__ import annotations
 

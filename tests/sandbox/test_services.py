@@ -1,4 +1,4 @@
-"""What people change in the sandbox, and what a site begins with."""
+"""Changes that people make in the sandbox, and the state in which a site begins."""
 
 from __future__ import annotations
 

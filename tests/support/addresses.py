@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Places:
-    """What the addresses are about."""
+    """Objects that the addresses lead to."""
 
     cluster: str
     fitting: str  # "namespace/name" of a pending pod that fits
@@ -367,7 +367,7 @@ def _of_queued(at: Places) -> dict[str, str]:
 
 
 def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
-    """What there is an address of only where there is such a row: its id, and the addresses."""
+    """List addresses that exist only with such a row: its id, and the addresses."""
     api, cluster = "/api/v1", f"/api/v1/clusters/{at.cluster}"
     scenario, run, webhook, live = (
         f"{api}/scenarios/{at.scenario}",

@@ -62,7 +62,7 @@ class Step:
 
 @dataclass
 class Heard:
-    """What a server said: an answer for each step, and the events of each collection."""
+    """Responses of a server: an answer for each step, and the events of each collection."""
 
     answers: list[tuple[int, Any]] = field(default_factory=list)
     events: dict[str, list[tuple[str, Any]]] = field(default_factory=dict)
@@ -295,7 +295,7 @@ class _Script:
         yield from self._edits(self.places["priorityclasses"], name, document, {"description": "some"})
 
     def strange(self) -> Iterator[Step]:
-        """What no client should send."""
+        """Yield a step that no client should send."""
         yield self.random.choice(
             [
                 Step("GET", f"{self.places['pods']}/nothing"),

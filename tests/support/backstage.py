@@ -1,4 +1,4 @@
-"""What people do on a site's pages, done by its own services in a process with the site's settings.
+"""Acts of people on a site's pages, done by its own services in a process with the site's settings.
 
 ``python -m tests.support.backstage`` reads one JSON object a line, ``{"call": name, "with": {…}}``, and answers each
 with one line, ``{"answer": …}`` or ``{"error": text}``. ``Backstage`` is the other side of it.
@@ -157,7 +157,7 @@ def step(live: str, pods: int) -> None:
 
 
 def candidates(live: str) -> list[Json]:
-    """What every process said of itself last, the one that took part last first."""
+    """List the last report of every process, the latest to start first."""
     from django.utils import timezone
 
     from kschedweb.live.schedulers.models import Candidate

@@ -34,7 +34,7 @@ class Look:
     epoch: str
 
     def goes_on(self, before: Look) -> bool:
-        """Whether it led in one term from ``before`` until now."""
+        """Return whether it led in one term from ``before`` until now."""
         return self.leading and before.leading and self.epoch == before.epoch
 
 
@@ -89,7 +89,7 @@ class Candidate:
 
     @property
     def leads(self) -> bool:
-        """Whether it led for certain until a moment ago."""
+        """Return whether it led for certain until a moment ago."""
         looks = list(self.looks())
         return len(looks) > 1 and looks[-1].goes_on(looks[-2]) and clock() - looks[-1].end < 0.3
 

@@ -1,4 +1,4 @@
-"""What runs in the process of a candidate: see candidate.py."""
+"""Code that runs in the process of a candidate: see candidate.py."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class TimedAnswer:
 
 @dataclass
 class Log:
-    """What everybody was told; safe to use from several threads."""
+    """Log of everybody's answers; safe to use from several threads."""
 
     rows: list[TimedAnswer] = field(default_factory=list)
     events: int = 0  # that streams brought
@@ -52,7 +52,7 @@ class Log:
 
 
 def _words(answer: Answer) -> str:
-    """What an answer that is not as wanted says, in short."""
+    """Return an unexpected answer's words, in short."""
     if 200 <= answer.status < 300:
         return ""
     text = answer.body.decode(errors="replace")
@@ -82,7 +82,7 @@ class Worker:
 
     @abstractmethod
     def turn(self) -> None:
-        """What the person does between two thoughts."""
+        """Perform the person's next step between two pauses."""
 
     def pause(self, seconds: float) -> None:
         """Raises GoesHome at the end, so that not all ask once more at that moment."""

@@ -1,4 +1,4 @@
-"""What deploy/ has from code and chart: ``python -m tests.support.deploy`` (``make deploy``) writes it anew.
+"""Write the parts of deploy/ that come from code and chart: ``python -m tests.support.deploy`` (``make deploy``).
 
 - ``helm/kschedweb/rights/``: rules of RBAC, from what ``manage.py rbac`` asks for and from docs/rbac-*.yaml.
 - ``kustomize/``: the chart as it comes, and one component for each thing that it can do beside.

@@ -1,4 +1,4 @@
-"""What the fault proxy can do to a call on its way to the API server."""
+"""Faults that a proxy injects into calls to the API server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Cut(Exception):
 
 
 class Fault:
-    """What happens to the calls that match. ``before`` may answer, wait or cut; ``after`` has the server's answer."""
+    """Fault of the calls that match. ``before`` may answer, wait or cut; ``after`` has the server's answer."""
 
     def __init__(self) -> None:
         self.seen: list[Call] = []
@@ -82,7 +82,7 @@ class Fault:
         return None
 
     def after(self, call: Call, body: bytes) -> bytes:
-        """What the client is sent of the server's answer; ``Cut`` where the connection ends."""
+        """Return the part of the server's answer that the client gets; ``Cut`` where the connection ends."""
         return body
 
 

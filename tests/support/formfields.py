@@ -1,4 +1,4 @@
-"""What a browser sends for a form of a page, without JavaScript."""
+"""Fields that a browser sends for a form of a page, without JavaScript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 
 class FormFields(HTMLParser):
-    """What a browser without JavaScript would send for one form."""
+    """Fields that a browser without JavaScript would send for one form."""
 
     def __init__(self, form: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a person does in the policy's form, for the browser tests."""
+"""Acts of a person in the policy's form, for the browser tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a cluster, as its API server recorded it, and whether a scheduler kept its promises in it.
+"""History of a cluster, as its API server recorded it, and a scheduler's promises checked against it.
 
 The history is the API server's audit log (``AUDIT_POLICY``), so it knows nothing of what the scheduler believed; the
 rows of approvals come from the scheduler's side and are held against it.
@@ -77,7 +77,7 @@ class LeaseWrite:
 
 @dataclass
 class PodFacts:
-    """What is known of one pod: when it was made, was free of gates, began to go and was gone."""
+    """Facts about one pod: when it was made, was free of gates, began to go and was gone."""
 
     uid: str
     key: str
@@ -339,7 +339,7 @@ def _pod_facts(raw: Json, created: float) -> PodFacts:
 
 
 def _requests(spec: Json) -> Amounts:
-    """What a pod takes up: its containers together, or one of its first containers where that asks for more."""
+    """Sum a pod's requests: its containers together, or one of its first containers where that asks for more."""
     total: Amounts = defaultdict(Fraction, pods=Fraction(1))
     for container in spec["containers"]:
         for name, value in container.get("resources", {}).get("requests", {}).items():

@@ -73,7 +73,7 @@ class Element:
         return self.attributes[name]
 
     def fits(self, selector: str) -> bool:
-        """Whether it is what a selector without spaces says: ``tag#id.class[name][name=value]``."""
+        """Return whether it matches a selector without spaces: ``tag#id.class[name][name=value]``."""
         for sign, word, name, value in (part.groups() for part in _SELECTOR_PART.finditer(selector)):
             if name:
                 fits = name in self.attributes and value in (None, self.attributes[name])
@@ -130,7 +130,7 @@ def elements(answer: Any, selector: str) -> list[Element]:
 
 
 def _lies_in(ancestors: list[Element], outer: list[str]) -> bool:
-    """Whether the elements ``within`` hold those of ``outer``, in this order."""
+    """Return whether the elements ``within`` hold those of ``outer``, in this order."""
     remaining = iter(ancestors)
     return all(any(ancestor.fits(selector) for ancestor in remaining) for selector in outer)
 

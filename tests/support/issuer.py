@@ -33,7 +33,7 @@ class Issuer:
         self.reset()
 
     def reset(self) -> None:
-        """What it was when it started, with new keys."""
+        """Reset it to its first state, with new keys."""
         self.published = rsa.generate_private_key(65537, 2048)
         self.key: rsa.RSAPrivateKey | str = self.published
         self.kid, self.algorithm = "first", "RS256"
@@ -107,7 +107,7 @@ class Issuer:
         return {name: values[0] for name, values in parse_qs(parts.query).items()}
 
     def come_back(self, client: Client, login_parameters: dict[str, str], **more: str) -> Any:
-        """What the browser brings back once the person has shown who they are."""
+        """Bring the browser back once the person has shown who they are, and return the site's answer."""
         self.challenges["code-1"], self.nonces["code-1"] = login_parameters["code_challenge"], login_parameters["nonce"]
         answer = {"code": "code-1", "state": login_parameters["state"], **more}
         return client.get(reverse("provider-callback", args=["company"]), answer)

@@ -93,7 +93,7 @@ def kubeconfig(plane: ControlPlane, user: str) -> dict[str, Any]:
 
 
 def kube_scheduler_metrics(log: Path) -> str:
-    """What the kube-scheduler that writes ``log`` says to Prometheus."""
+    """Return the Prometheus metrics of the kube-scheduler that writes ``log``."""
     address = re.search(r"Serving securely on (\S+)", log.read_text())
     assert address is not None
     with urllib3.PoolManager(ca_certs=str(log.parent / "certs" / "kube-scheduler.crt")) as http:

@@ -78,7 +78,7 @@ class Deployment:
             raise RuntimeError(process.stderr[-2000:])
 
     def composed(self, name: str) -> Json:
-        """What docker-compose.yml says of a service."""
+        """Return the entry of a service in docker-compose.yml."""
         service: Json = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))["services"][name]
         return service
 
@@ -242,7 +242,7 @@ class Live:
         return candidates
 
     def leader(self) -> Json | None:
-        """What the leader says of itself, once it knows the cluster."""
+        """Return the leader's own report, once it knows the cluster."""
         leading = [
             candidate
             for candidate in self.candidates()

@@ -11,6 +11,6 @@ Result = TypeVar("Result")
 
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """What ``coroutine`` returns or raises."""
+    """Run ``coroutine`` and return its result."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()

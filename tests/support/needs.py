@@ -1,4 +1,4 @@
-"""What a test needs from the machine: absent, it is a skip with a message, and in CI a failure."""
+"""Needs of a test from the machine: if absent, a skip with a message, and in CI a failure."""
 
 from __future__ import annotations
 

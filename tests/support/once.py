@@ -1,4 +1,4 @@
-"""What takes seconds to make is made once in a run: pytest-xdist's processes share it."""
+"""Slow preparations are made once in a run: pytest-xdist's processes share them."""
 
 from __future__ import annotations
 

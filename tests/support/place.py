@@ -1,4 +1,4 @@
-"""What writes to the real API server as a live scheduler does."""
+"""Writer to the real API server, as a live scheduler writes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Place:
 
 @pytest.fixture
 def place(control_plane: ControlPlane, settings: Settings) -> Iterator[Place]:
-    """What writes to the control plane of this process; everything that was made is deleted in the end."""
+    """Writer to the control plane of this process; everything that was made is deleted in the end."""
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens["admin"])
     with Client.open(secret) as client:

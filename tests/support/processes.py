@@ -24,7 +24,7 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether something listens on a port of 127.0.0.1; what was killed does so for a moment yet."""
+    """Return whether something listens on a port of 127.0.0.1; a killed process does so for a moment yet."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

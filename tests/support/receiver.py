@@ -56,7 +56,7 @@ def listening() -> Iterator[Receiver]:
 
 
 def signature(secret: str, headers: Mapping[str, str], body: str) -> str:
-    """What the header ``webhook-signature`` has to be, as docs/approvals.md tells receivers."""
+    """Compute the header ``webhook-signature`` as docs/approvals.md tells receivers."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.{body}".encode()
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

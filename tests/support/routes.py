@@ -44,7 +44,7 @@ class Route:
 
     @property
     def opened(self) -> bool:
-        """Whether somebody GETs it for what is there, and not for a part, a file or a stream."""
+        """Return whether somebody GETs it for its own sake, and not for a part, a file or a stream."""
         if self.is_rest:
             return "get" in self.methods and self.name != SCHEMA and not hasattr(self.view.cls, "is_part")
         if hasattr(self.view, "is_part") or self.name == SCHEMA_PAGE:

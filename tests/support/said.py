@@ -1,4 +1,4 @@
-"""What the sources say to be stored, as literals: steps, titles and errors of jobs, and notes of what was left out."""
+"""Texts that the sources store, as literals: steps, titles and errors of jobs, and notes of omissions."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def question(user: User, snapshot: str) -> str:
-    """What Karpenter would do whose nodes are all nodes of the cluster, with the ready instance types; its id."""
+    """Ask Karpenter about all nodes of the cluster, with the ready instance types; return the question's id."""
     from kschedweb.advice.autoscaling import services, tasks
     from kschedweb.advice.autoscaling.requests import KarpenterRequest
     from kschedweb.clusters.models import Snapshot

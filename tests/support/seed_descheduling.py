@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def question(user: User, snapshot: str) -> str:
-    """What the starting policy would evict, under the default policy; its id."""
+    """Ask for the evictions of the starting policy under the default policy; return the question's id."""
     from kschedweb.advice.moves import services, tasks
     from kschedweb.advice.moves.requests import starting_request
     from kschedweb.clusters.models import Snapshot

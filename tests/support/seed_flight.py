@@ -13,7 +13,7 @@ BEGUN_AT, SECOND = 1_777_636_800, 1_000_000  # 2026-05-01 12:00:00 UTC
 
 
 def flown(rows: int = 1, cluster_row: Cluster | None = None, name: str = "web") -> str:
-    """What the recorder kept of pod ``name``, with ``rows`` nodes that do not help; "cluster/namespace/pod"."""
+    """Record pod ``name`` with ``rows`` nodes that do not help; return "cluster/namespace/pod"."""
     from kschedweb.clusters.flight.models import FlightRecorder
     from kschedweb.clusters.flight.stretches import SETTLE, Flight
     from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Removed

@@ -55,7 +55,7 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
 
 
 def outcome(policy: str = "", seed: int = 1, **fields: Any) -> RunOutcome:
-    """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
+    """Run the scenario of ``fields`` under ``policy`` ("": the default), without a database."""
     from kschedweb.engine.config import default_document
     from kschedweb.engine.releases import load
     from kschedweb.engine.studies.document.document import read_scenario

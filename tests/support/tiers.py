@@ -20,7 +20,7 @@ FIXED = 20261123
 
 
 def seed() -> int:
-    """What a hunt of this run draws from; a failing test prints it."""
+    """Return the seed of this run's hunts; a failing test prints it."""
     setting = os.environ.get("HUNT_SEED", "")
     return int(setting) if setting else SystemRandom().randrange(2**31) if NIGHTLY else FIXED
 

@@ -1,4 +1,4 @@
-"""What an authenticator app shows."""
+"""Codes of an authenticator app."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Clause:
 
 
 def clauses(text: str) -> list[Clause]:
-    """What the numbered steps of a document ask for, in order. Raises TourError."""
+    """Parse the numbered steps of a document into clauses, in order. Raises TourError."""
     prose = _STEP.sub("", text)
     if "**" in prose:
         raise TourError(f"bold is for names in numbered steps: {prose[prose.index('**') :][:60]!r}")
@@ -105,7 +105,7 @@ def _of_step(step: str, chapter: str = "") -> Iterator[Clause]:
 
 @dataclass
 class Effort:
-    """What a chapter asks of a person: clicks and fields to fill in, and the seconds in which the site answered."""
+    """Effort of a chapter for a person: clicks and fields to fill in, and the seconds in which the site answered."""
 
     clicks: int = 0
     fields: int = 0

@@ -66,14 +66,14 @@ class _Reader(HTMLParser):
 
 
 def texts(html: str) -> list[str]:
-    """What a person reads of ``html``, one entry a text or attribute, without blanks around."""
+    """List the texts of ``html`` that a person reads, one entry a text or attribute, without blanks around."""
     reader = _Reader()
     reader.feed(html)
     return [" ".join(text.split()) for text in reader.found if text.strip()]
 
 
 def outside(html: str, begins: str, ends: str) -> list[str]:
-    """What a person reads of ``html`` outside of ``begins`` and ``ends``, which may lie in different elements."""
+    """Return the text of ``html`` outside of ``begins`` and ``ends``, which may lie in different elements."""
     depth, outer_texts = 0, []
     for text in texts(html):
         outer_text = ""

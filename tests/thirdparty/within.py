@@ -1,4 +1,4 @@
-"""What the site shows of a plugin from another package; test_third_party.py runs this beside that package."""
+"""Pages of the site for a plugin from another package; test_third_party.py runs this beside that package."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Numbers:
 
 
 def bare_numbers(page: str) -> list[str]:
-    """What people read of ``page`` that holds a number without the separators that it needs."""
+    """List the texts of ``page`` with a number that lacks the separators it needs."""
     return [
         word
         for word in Reader(page).words

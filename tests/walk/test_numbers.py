@@ -1,4 +1,4 @@
-"""What people read has separators, on the pages of a large cluster; attributes are looked at on the walk."""
+"""Separators of numbers that people read, on the pages of a large cluster; the walk covers attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of every address of the site, asked on one walk."""
+"""Rules for every address of the site, checked on one walk."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def other_choices(admin: User) -> None:
 
 
 def secrets(admin: User) -> list[str]:
-    """What must not be in any answer: credentials of a cluster, keys of tokens and webhooks, digests."""
+    """List texts that no answer may hold: credentials of a cluster, keys of tokens and webhooks, digests."""
     secret = credentials.Secret(server="https://192.0.2.1:6443", token=SECRET, client_key=PEM, password=SECRET)
     stored_credential = credentials.credential_save(cluster=Cluster.objects.get(name="watched"), secret=secret)
     _, key = accounts.token_create(user=admin, name="walk", scope=Action.VIEW, days=1)
@@ -83,7 +83,7 @@ def same_everywhere(patch: pytest.MonkeyPatch) -> None:
 def problems_by_judge(
     rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str
 ) -> dict[type, list[str]]:
-    """What each judge found on the walk."""
+    """Findings of each judge on the walk."""
     with ExitStack() as around:
         around.enter_context(rows_of_module())
         around.enter_context(override_settings(SANDBOX_SERVER=sandbox_address, **AT_WORK))

@@ -86,7 +86,7 @@ class Walk:
                 yield self.visit("part", route.name, route.address)
 
     def judge_all(self, judges: Iterable[Judge]) -> dict[type, list[str]]:
-        """What each judge found."""
+        """Return the findings of each judge."""
         problems: dict[type, list[str]] = {type(judge): [] for judge in judges}
         for visit in self.visits():
             for judge in judges:

@@ -1,4 +1,4 @@
-"""What tests of watermarks share: a cluster with nodes of known size and pods of known owners."""
+"""Fixtures of the watermark tests: a cluster with nodes of known size and pods of known owners."""
 
 from __future__ import annotations
 

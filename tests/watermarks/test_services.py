@@ -36,7 +36,7 @@ def settings_of(server: OddServer, **changes: object) -> SourceSettings:
 
 
 def errors_of_save(cluster: Cluster, settings: SourceSettings) -> dict[str, str]:
-    """What saving says at which field."""
+    """Save the source and return the errors by field."""
     with pytest.raises(ApplicationError) as caught:
         services.source_save(user=None, cluster=cluster, settings=settings)
     return {item["path"]: item["message"] for item in caught.value.errors}

@@ -1,4 +1,4 @@
-"""What browsers may keep."""
+"""Caching rules for browsers."""
 
 from __future__ import annotations
 

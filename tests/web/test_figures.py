@@ -41,7 +41,7 @@ def test_an_array_does_not_become_text_that_only_a_browser_reads() -> None:
 
 
 def look(style: dict[str, Any]) -> tuple[object, ...]:
-    """What tells a line apart where its colour is not seen."""
+    """Return the features that distinguish a line without its colour."""
     return style["line"]["dash"], style.get("marker", {}).get("symbol")
 
 

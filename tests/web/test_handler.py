@@ -33,7 +33,7 @@ PATIENCE = 60.0  # seconds until a test gives up
 
 
 class BlockingApplication:
-    """What a page waits for, and the order in which pages came to it."""
+    """Application that blocks its pages, and records the order in which they came to it."""
 
     def __init__(self) -> None:
         self.came = list[int]()

@@ -1,4 +1,4 @@
-"""What is kept is made once, and one that is being made keeps nobody from the others."""
+"""Cached values are made once, and making one keeps nobody from the others."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def open_sqlite(path: Path) -> DatabaseWrapper:
 
 @pytest.fixture
 def locked_error(tmp_path: Path) -> DatabaseError:
-    """What a writer is told while another one writes."""
+    """Error that a writer gets while another one writes."""
     first, second = open_sqlite(tmp_path / "one.sqlite3"), open_sqlite(tmp_path / "one.sqlite3")
     first.connect()
     second.connect()

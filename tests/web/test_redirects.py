@@ -1,4 +1,4 @@
-"""What moved redirects for good, with what was asked; tests/walk/moved.py asks it of every address that ever was."""
+"""Moved addresses redirect for good, with their query; tests/walk/moved.py checks every address that ever was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine and jobs say is known to the catalogues as they say it."""
+"""Messages of the engine and of jobs are in the catalogues as they are raised."""
 
 from __future__ import annotations
 

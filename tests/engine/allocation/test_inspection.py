@@ -1,4 +1,4 @@
-"""What is told about each device agrees with the search: chosen devices pass, and what is refused is named."""
+"""Inspection of each device agrees with the search: chosen devices pass, and each refusal is named."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def holds(
 
 
 def inspect_claims(claims: list[dict], *slices: dict, **of_class: Any) -> Inspection:
-    """What is told of the node ``a``."""
+    """Return the inspection of the node ``a``."""
     listed = [resource("ResourceClaim", f"c{number}", {"devices": spec}) for number, spec in enumerate(claims)]
     objects = [node("a"), node("b"), resource("DeviceClass", "any", of_class), *slices, *listed]
     snapshot = Snapshot.from_objects(objects)

@@ -1,4 +1,4 @@
-"""What Karpenter would do with a cluster that was read without NodeClaims."""
+"""Advice from Karpenter for a cluster that was read without NodeClaims."""
 
 from __future__ import annotations
 

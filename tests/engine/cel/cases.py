@@ -47,7 +47,7 @@ def expanded(expression: str) -> str:
 
 
 def answer(expression: str, device: Device, language: Language = LANGUAGE_SINCE_1_37) -> bool | str | None:
-    """Whether the engine says that the device matches, its error, or ``NOT_VALID``; ``None`` if it does not tell."""
+    """Return the engine's verdict on the device, its error, or ``NOT_VALID``; ``None`` if it does not tell."""
     try:
         program = compile_expression(expression, language)
     except ExpressionError:

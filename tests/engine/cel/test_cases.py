@@ -1,4 +1,4 @@
-"""What is in cases.txt. tests/conformance/test_cel_live.py asks the real schedulers the same."""
+"""Cases of cases.txt. tests/conformance/test_cel_live.py puts the same to the real schedulers."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_version_before_v1_is_refused_as_by_kube_scheduler_and_what_it_becomes
 
 
 def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
-    """What is downloaded after defaulting means the same to kube-scheduler as what was written."""
+    """A configuration's download, which has all defaults, means the same to kube-scheduler as the original."""
     checked = 0
     for golden in [*CONFIGURATIONS, *DOCUMENTS]:
         loaded = load(golden["config"] if "config" in golden else golden["text"] or None, RELEASE)

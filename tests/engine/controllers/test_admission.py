@@ -1,4 +1,4 @@
-"""What admission makes of a pod."""
+"""Changes that admission makes to a pod."""
 
 from __future__ import annotations
 

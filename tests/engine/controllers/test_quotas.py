@@ -1,4 +1,4 @@
-"""What quotas let in, and how they count."""
+"""Quotas: the pods that they admit, and their counts."""
 
 from __future__ import annotations
 

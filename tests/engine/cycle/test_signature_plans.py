@@ -1,4 +1,4 @@
-"""What is remembered of pods that are alike stays true while pods come and go."""
+"""Cached plans for identical pods stay true while pods come and go."""
 
 from __future__ import annotations
 

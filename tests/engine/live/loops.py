@@ -119,7 +119,7 @@ def contents(snapshot: Snapshot) -> Json:
 
 
 def judgements(snapshot: Snapshot, probes: Iterable[Json]) -> list[Json]:
-    """What a scheduler on a snapshot says of pods that are not in it, by name of the node."""
+    """Return a scheduler's verdicts and scores, by node name, for pods that are not in its snapshot."""
     scheduler = Scheduler(snapshot, CONFIGURATION, make_registry())
     results = []
     for raw in probes:

@@ -1,4 +1,4 @@
-"""What an API server keeps and tells, in memory: objects with versions, and events that wait to be delivered."""
+"""Storage of an API server, in memory: versioned objects, and watch events that wait for delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a cluster beside a fresh list of it: equal where it is true, and each difference told."""
+"""Comparison of a cluster cache with a fresh list: equal where the cache is true, each difference reported."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SIMPLE = {"preempt", "watermarks"}
 
 
 def comparable(scenario: dict) -> bool:
-    """Whether the live loop does with the scenario's pods as the reference, which binds nothing, does."""
+    """Return whether the live loop treats the scenario's pods as the reference does, which binds nothing."""
     config = scenario.get("config") or {}
     pods = scenario.get("pending") or []
     finished = [raw for raw in scenario.get("objects") or [] if (raw.get("status") or {}).get("phase")]

@@ -70,7 +70,7 @@ def stranded(cluster: Snapshot, size: int) -> int:
 
 
 def check_value(objective: Objective, plan: MovePlan, before: Snapshot, after: Snapshot, use: dict[str, float]) -> None:
-    """What the plan says of its objective is so, by another count, and it is no worse than before."""
+    """Check the plan's objective values by another count; the plan makes them no worse than before."""
     match objective:
         case Skew():
             spans = [float(np.ptp(compute_levels(cluster, use))) for cluster in (before, after)]

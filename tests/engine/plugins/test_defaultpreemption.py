@@ -33,7 +33,7 @@ def leaving(name: str, condition: dict, priority: int = 0) -> dict:
 
 
 def try_preemption(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -> Placement:
-    """What becomes of a pod of priority 100, of which an explanation says the same."""
+    """Schedule a pod of priority 100, and check that its explanation agrees."""
     raw = pod("p", requests={"cpu": cpu}, **{"priority": 100, **spec})
     status = {"nominatedNodeName": nominated} if nominated else {}
     wanting = Pod.from_json({**raw, "status": status})

@@ -515,7 +515,7 @@ def test_claims_beside_an_extended_resource_of_a_device_plugin_cannot_be_bound()
 
 
 def woken(wanting: dict, event: ClusterEvent, old: Any, new: Any, *objects: dict) -> bool:
-    """Whether a pod that DynamicResources rejected is tried again after the change."""
+    """Return whether the change requeues a pod that DynamicResources rejected."""
     engine = scheduler(*NODES, *objects)
     pod_ = Pod.from_json(wanting)
     plugin = engine.framework(pod_).plugin("DynamicResources")

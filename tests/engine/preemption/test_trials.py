@@ -33,7 +33,7 @@ def budget(name: str, app: str, allowed: int) -> dict:
 
 
 def wishes(draw: random.Random, chance: float) -> dict:
-    """What a pod may want of others: their absence, an even spread, a port of the host."""
+    """Draw a pod's constraints on others: their absence, an even spread, a port of the host."""
     selector = {"labelSelector": {"matchLabels": {"app": draw.choice("xyz")}}}
     key = draw.choice(["zone", "kubernetes.io/hostname"])
     spec: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What nodes cost, by hand and by rule."""
+"""Costs of nodes, by hand and by rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What plugins register, and which events that covers."""
+"""Events that plugins register, and the events that each of them covers."""
 
 from __future__ import annotations
 

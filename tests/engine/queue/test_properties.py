@@ -1,4 +1,4 @@
-"""What always holds of the scheduling queue, whatever happens to it."""
+"""Invariants of the scheduling queue, whatever happens to it."""
 
 from __future__ import annotations
 

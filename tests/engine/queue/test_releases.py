@@ -1,4 +1,4 @@
-"""What wakes waiting pods, and what counts of them, from release to release."""
+"""Events that wake waiting pods, and the parts of them that count, from release to release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server would say of an object, and where in it."""
+"""Refusals of an API server for an object, and their paths in it."""
 
 from __future__ import annotations
 

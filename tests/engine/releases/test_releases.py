@@ -1,4 +1,4 @@
-"""What differs between releases is in their values: a made-up older one reads and decides otherwise."""
+"""Differences between releases are in their values: a made-up older one reads and decides otherwise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.engine.builders import CONFIGURATION, node, pod
 
 
 class Alphabetical:
-    """What NodeResourcesBalancedAllocation is in the older release: the last name is the best."""
+    """NodeResourcesBalancedAllocation of the older release: the last name is the best."""
 
     name = "NodeResourcesBalancedAllocation"
 

@@ -1,4 +1,4 @@
-"""What ``recommend`` of the command line reads: answers, and where bad input is."""
+"""Input of the command ``recommend``: answers, and the place of bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients such as kubectl need of the API server, beside the answers that are compared with the real one."""
+"""Needs of API clients such as kubectl, beside the answers that are compared with the real API server."""
 
 from __future__ import annotations
 

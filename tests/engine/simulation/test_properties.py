@@ -1,4 +1,4 @@
-"""What holds of every simulation, whatever happens in it."""
+"""Invariants of every simulation, whatever happens in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulation makes of the same cluster as one release and as another."""
+"""Simulations of the same cluster under one release and another."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ HOUR = 3600.0
 
 
 def asking(**fields: Any) -> dict[str, Any]:
-    """What HumanApproval asks for, with ``fields`` instead of the defaults."""
+    """Build the demands of HumanApproval, with ``fields`` instead of the defaults."""
     plain = {
         "rules": ["production"],
         "approvals": [{"role": "approver", "count": 1}],

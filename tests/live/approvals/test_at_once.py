@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What the calls give, begun together in threads; refusals are given back as they are."""
+    """Start the calls together in threads and return their results; refusals are returned as they are."""
     gate = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:

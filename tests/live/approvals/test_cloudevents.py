@@ -41,7 +41,7 @@ def endpoint(receiver: Receiver, admin: User) -> tuple[Endpoint, str]:
 
 
 def take_events(receiver: Receiver) -> list[Json]:
-    """What arrived since the last look, after all that is due was sent."""
+    """Send all that is due and return the events that arrived since the last call."""
     for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
     events = [json.loads(body) for _, body in receiver.got]

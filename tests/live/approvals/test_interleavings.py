@@ -134,7 +134,7 @@ class World:
             self.leaders[epoch] = Leader()
 
     def restart(self, epoch: int) -> None:
-        """What was held is restored from the rows."""
+        """Restore held requests from the rows."""
         self.leaders[epoch] = Leader()
         for request in get_gate().list_open(self.live):
             self.leaders[epoch].held_node = request.node

@@ -1,4 +1,4 @@
-"""What kube-scheduler gets at its address, whatever it sends, and in whatever state the endpoint is."""
+"""Answers at kube-scheduler's address, whatever it sends, and in whatever state the endpoint is."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def test_more_decisions_than_anybody_reads_are_told_as_a_number(
 def listened(
     client: Client, live: LiveScheduler, acts: Sequence[Callable[[], object]], last: str, after: str
 ) -> Events:
-    """What an open stream tells until it names ``last``; each status that it tells is followed by the next act."""
+    """Read an open stream until it names ``last``; each status from it triggers the next act."""
 
     async def listen() -> Events:
         from asgiref.sync import sync_to_async

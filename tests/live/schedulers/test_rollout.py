@@ -1,4 +1,4 @@
-"""What runs is what was rolled out: who may do that, what they are shown first, and what changes nothing."""
+"""Rollouts: the people who may do them, their preview, and the changes that alter nothing that runs."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def batch(connected: Cluster, policy: Policy, admin: User) -> LiveScheduler:
 
 @pytest.fixture
 def second(batch: LiveScheduler, policy: Policy, editor: User) -> Revision:
-    """What an editor saved after ``batch`` was made."""
+    """Revision that an editor saved after ``batch`` was made."""
     return revision_save(policy=policy, document=PACK, author=editor, expected=1)
 
 
 def at_work(live: LiveScheduler) -> Revision:
-    """What the process that hosts it would run now."""
+    """Return the revision that its host process would run now."""
     return selectors.revision_in_force(selectors.list_running().get(pk=live.pk))
 
 

@@ -1,4 +1,4 @@
-"""What a person may ask of a live scheduler, and what is refused."""
+"""Requests that a person may make of a live scheduler, and refused ones."""
 
 from __future__ import annotations
 

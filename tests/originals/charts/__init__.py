@@ -29,7 +29,7 @@ class Helm:
         return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
 
     def refused(self, **values: str) -> str:
-        """What helm says of ``values`` that it does not take."""
+        """Return helm's refusal of ``values``."""
         process = self._template(values)
         assert process.returncode, "helm took the values"
         return process.stderr

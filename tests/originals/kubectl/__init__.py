@@ -29,7 +29,7 @@ class Kubectl:
         self._command = [str(program), "--kubeconfig", str(self._config), "--cache-dir", str(folder / "cache")]
 
     def run(self, *arguments: str, manifest: dict[str, Any] | None = None) -> str:
-        """What ``kubectl ARGUMENTS`` prints; ``manifest`` is its standard input, as with ``-f -``."""
+        """Return the output of ``kubectl ARGUMENTS``; ``manifest`` is its standard input, as with ``-f -``."""
         text = None if manifest is None else json.dumps(manifest)
         process = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, timeout=60)
         if process.returncode:

@@ -1,4 +1,4 @@
-"""Whether a cluster survives the loss of a zone: on the page, over REST, by a job, and what is refused."""
+"""Survival of a cluster that loses a zone: on the page, over REST, by a job, and refusals."""
 
 from __future__ import annotations
 

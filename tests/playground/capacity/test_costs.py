@@ -1,4 +1,4 @@
-"""What new nodes cost and emptied ones save: a sentence on the page, numbers by REST, nothing without prices."""
+"""Costs of new nodes and savings of emptied ones: a sentence on the page, numbers by REST, none without prices."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def post(api: Any, kind: str, fields: dict[str, Any]) -> Any:
 
 
 def run_jobs() -> None:
-    """What a worker does with the jobs that wait."""
+    """Run the waiting jobs, as a worker does."""
     for job in Job.objects.filter(kind="capacity.answer", state=JobState.QUEUED):
         tasks.answer(str(job.pk))
 

@@ -38,7 +38,7 @@ def gate_body(**changes: Any) -> Json:
 
 
 def run_gate_command(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> str:
-    """What the command writes for the same question."""
+    """Return the command's output for the same question."""
     (folder / "policy.yaml").write_text(PACKED)
     (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": cluster()}))
     options = ["--policy", str(folder / "policy.yaml"), "--snapshot", str(folder / "cluster.json"), "--format", form]

@@ -36,7 +36,7 @@ def gate_page(client: Any, **fields: str) -> str:
 
 
 def snippets(page: str) -> list[str]:
-    """What is to be pasted, in its order."""
+    """Return the snippets to paste, in their order."""
     return [unescape(text) for text in re.findall(r'<pre class="code"[^>]*><code>(.*?)</code>', page, re.DOTALL)]
 
 

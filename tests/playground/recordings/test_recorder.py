@@ -1,4 +1,4 @@
-"""What the one who records makes of the news: bounds, gaps, and kinds that may not be read. Nobody is connected."""
+"""Recorder of watch events, without a connection: bounds, gaps, and kinds that may not be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a private scenario is called is told to nobody who may not see it."""
+"""Names of private scenarios stay hidden from people who may not see them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def on_measured(user: User, use: str, hours: int = HOURS) -> str:
 
 
 def encoded_outcome(scenario: Scenario) -> bytes:
-    """What comes of the newest revision, byte for byte."""
+    """Encode the outcome of the newest revision, byte for byte."""
     configuration = load(EMPTY).configuration
     assert configuration is not None
     revision = selectors.revision_get(scenario)
@@ -72,7 +72,7 @@ def encoded_outcome(scenario: Scenario) -> bytes:
 
 
 def play_export(exported: bytes) -> bytes:
-    """What comes of an export without any site, as the command line plays it."""
+    """Play an export without any site, as the command line does, and encode its outcome."""
     scenario_file, configuration = read_scenario_file(exported), load(EMPTY).configuration
     assert scenario_file.now is not None
     assert configuration is not None

@@ -41,7 +41,7 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
         return Trial.objects.filter(sweep=sweep, state=TrialState.FINISHED, **filters).count()
 
     def caught() -> bool:
-        """Whether the first worker was killed in the middle of a trial, with the process that did it."""
+        """Return whether the first worker was killed in the middle of a trial, with the process that ran it."""
         theirs = Trial.objects.filter(state=TrialState.RUNNING, worker__startswith="first")
         claim = theirs.values_list("worker", flat=True).first()
         if claim is None:

@@ -1,4 +1,4 @@
-"""What a search asks for: new points within the space, the same for the same rows."""
+"""Samples of a search: new points within the space, the same for the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change costs: told where the cluster has prices, passed on to the gate and to scenarios."""
+"""Costs of a change: shown where the cluster has prices, passed on to the gate and to scenarios."""
 
 from __future__ import annotations
 

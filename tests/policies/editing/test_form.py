@@ -72,7 +72,7 @@ def fields_of(profile_form: form.ProfileForm) -> list[FormField]:
 
 
 def as_posted(profile_form: form.ProfileForm) -> dict[str, str]:
-    """What a browser sends for an untouched form."""
+    """Return the fields that a browser sends for an untouched form."""
     values = {item.name: item.value for item in fields_of(profile_form)}
     values |= {switch.name: "on" for row in profile_form.plugins for switch in row.switches if switch.on}
     return values

@@ -1,4 +1,4 @@
-"""What the form of a policy does on its page without JavaScript."""
+"""Form of a policy on its page without JavaScript."""
 
 from __future__ import annotations
 

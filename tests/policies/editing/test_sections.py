@@ -1,4 +1,4 @@
-"""What of the form is shown: plugins that are found, those that differ, and extension points in calling order."""
+"""Sections of the form: plugins of a search, those that differ, and extension points in calling order."""
 
 from __future__ import annotations
 

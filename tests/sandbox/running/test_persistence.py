@@ -1,4 +1,4 @@
-"""What the file of a sandbox holds, and what becomes of what cannot be read or written."""
+"""File of a sandbox: its contents, and the outcome if they cannot be read or written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written where: only what moved or grew old, and nothing on what is not there."""
+"""Plan of annotations: writes for nodes whose figures moved or grew old, and none for absent ones."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def scheduler(
 
 
 def explain_pod(raw: dict, *objects: dict, **how: Any) -> dict:
-    """What is said of one pod."""
+    """Return the explanation of one pod."""
     return scheduler(*objects, **how).explain(Pod.from_json(raw), as_scheduled=False).to_dict()
 
 

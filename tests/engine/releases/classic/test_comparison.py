@@ -38,7 +38,7 @@ scenarios = cache(partial(unpacked, RECORDED))
 
 
 def compared(*objects: dict, policy: dict | None = None, sequence: bool = False, **profile: Any) -> dict[str, PodMove]:
-    """What becomes of all pods among ``objects``, by their names."""
+    """Return the outcome of each pod among ``objects``, by name."""
     loaded = load_policy({**POLICY, **(LEAST_REQUESTED if policy is None else policy)})
     configuration = load({**CONFIG, "profiles": [profile]}).configuration
     assert loaded.policy is not None

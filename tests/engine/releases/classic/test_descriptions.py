@@ -1,4 +1,4 @@
-"""What is said of predicates and priorities: of every one, true to when they run, and as the documentation says it."""
+"""Descriptions of predicates and priorities: one each, true to when they run, and as the documentation says."""
 
 from __future__ import annotations
 

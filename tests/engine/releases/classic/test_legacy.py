@@ -1,4 +1,4 @@
-"""What kube-scheduler 1.22 made of policies: all recorded answers of 1.22.17."""
+"""Policies as kube-scheduler 1.22 reads them: all recorded answers of 1.22.17."""
 
 from __future__ import annotations
 

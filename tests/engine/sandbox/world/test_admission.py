@@ -1,4 +1,4 @@
-"""What admission makes of a pod, and what it refuses in the API server's words."""
+"""Changes that admission makes to a pod, and its refusals in the API server's words."""
 
 from __future__ import annotations
 

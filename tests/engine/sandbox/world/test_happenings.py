@@ -1,4 +1,4 @@
-"""What happens by itself: it lives, within bounds, and leaves the cluster as its objects say."""
+"""Happenings of the sandbox: it lives, within bounds, and leaves the cluster as its objects say."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_person_can_follow_it() -> None:
 
 
 def _state(raw: Json | None) -> object:
-    """What a person sees of a pod; of other objects, that they are there."""
+    """Return a pod's state as a person sees it; of other objects only whether they are gone."""
     if raw is None or raw["kind"] != POD.kind:
         return raw is None
     return raw["spec"].get("nodeName"), raw["status"].get("phase"), "deletionTimestamp" in raw["metadata"]

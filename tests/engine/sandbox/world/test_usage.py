@@ -1,4 +1,4 @@
-"""What metrics.k8s.io says of pods and nodes."""
+"""Usage of pods and nodes in metrics.k8s.io."""
 
 from __future__ import annotations
 

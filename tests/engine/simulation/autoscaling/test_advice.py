@@ -47,7 +47,7 @@ def advise_on(objects: list[Json], groups: list[Json], **more: Any) -> Json:
 
 
 def list_actions(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple[str, str]]:
-    """What a simulation that begins with the same objects does in an hour: (what, node)."""
+    """List the actions, as (action, node), of an hour's simulation that begins with the same objects."""
     document = {
         "name": "the same",
         "objects": objects,

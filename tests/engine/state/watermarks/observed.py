@@ -43,7 +43,7 @@ def alone(plugin: str, snapshot: Snapshot, **args: Any) -> Scheduler:
 
 
 def scores(plugin: str, snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, int]:
-    """What the plugin gives to each node, normalised."""
+    """Return the plugin's score of each node, normalised."""
     answer = alone(plugin, snapshot, **args).explain(Pod.from_json(raw or using("new", "0"))).to_dict()
     node_scores: dict[str, int] = answer["scores"][plugin]["normalized"]
     return node_scores

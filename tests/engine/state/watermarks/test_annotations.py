@@ -236,7 +236,7 @@ def shop(annotations: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def decided(snapshot: Snapshot) -> dict[str, Any]:
-    """What HheWaterLevelBalance says of a pod of the Deployment, and of one whose limits count."""
+    """Return HheWaterLevelBalance's answers for a pod of the Deployment, and for one whose limits count."""
     loaded = load({**CONFIGURATION, "profiles": [PROFILE]})
     assert loaded.configuration is not None, loaded.errors
     scheduler, limits = Scheduler(snapshot, loaded.configuration), {"limits": {"cpu": "3", "memory": "2Gi"}}

@@ -1,4 +1,4 @@
-"""What several seeds say about a difference."""
+"""Significance of a difference over several seeds."""
 
 from __future__ import annotations
 

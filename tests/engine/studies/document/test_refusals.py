@@ -1,4 +1,4 @@
-"""What an API server would refuse of a scenario's objects, where it stands in the document."""
+"""Objects of a scenario that an API server would refuse, reported where they stand in the document."""
 
 from __future__ import annotations
 

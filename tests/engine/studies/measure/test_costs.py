@@ -1,4 +1,4 @@
-"""What the nodes of a run cost, by hand and by rule."""
+"""Costs of a run's nodes, by hand and by rule."""
 
 from __future__ import annotations
 

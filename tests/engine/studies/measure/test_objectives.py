@@ -1,4 +1,4 @@
-"""What a sweep can be made to lower or raise is what a run is measured by."""
+"""Objectives that a sweep can lower or raise are the measures of a run."""
 
 from __future__ import annotations
 

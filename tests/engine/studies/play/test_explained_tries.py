@@ -123,7 +123,7 @@ def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, 
 
 
 def percent(snapshot: Snapshot) -> Floats:
-    """What each node uses of its CPU."""
+    """Return the CPU use of each node in percent."""
     assert snapshot.watermarks is not None
     return snapshot.watermarks.column("cpu", "5m")
 

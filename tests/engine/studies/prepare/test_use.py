@@ -1,4 +1,4 @@
-"""What nodes are seen to use in a scenario."""
+"""Observed use of nodes in a scenario."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def created_object(raw: Json, created: float = -3600.0, uid: str = "1") -> Json:
 
 
 def read_lines_of(lines: list[str]) -> list[tuple[float, str, str]]:
-    """What each line says: seconds from the beginning, event, and name."""
+    """Read each line: seconds from the beginning, event, and name."""
     records = read_records(lines, LineProblems("", [])) if lines else ()
     return [(round(change.time - START, 6), change.event, change.key[2]) for change in records]
 

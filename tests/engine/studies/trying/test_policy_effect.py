@@ -1,4 +1,4 @@
-"""What a change of a policy does: the gate's own numbers, nodes that can go, and use that moves with the pods."""
+"""Effects of a policy change: the gate's own numbers, removable nodes, and use that moves with the pods."""
 
 from __future__ import annotations
 

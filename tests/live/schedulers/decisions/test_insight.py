@@ -1,4 +1,4 @@
-"""What is kept of a live decision beside its columns: how scores came about, and what rejected nodes lacked."""
+"""Details stored with a live decision's columns: the sources of scores, and the shortages of rejected nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the annotation of an election says and how it is written: as client-go does both."""
+"""Annotation of an election: read and written as client-go does both."""
 
 from __future__ import annotations
 

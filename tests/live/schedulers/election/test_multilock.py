@@ -219,7 +219,7 @@ class Migration(Elections):
             self.finish(member)
 
     def finish(self, member: int) -> None:
-        """What is under way, or another attempt."""
+        """Finish the current attempt, or make another."""
         for _ in range(14):
             self.all[member].advance()
             self.one_leads()

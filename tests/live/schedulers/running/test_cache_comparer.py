@@ -47,7 +47,7 @@ class Cluster:
 
 
 def compared(loop: LiveLoop, cluster: Cluster, catches_up: Any = lambda: None) -> tuple[Json, list[Any]]:
-    """What a comparison comes to; ``catches_up`` is called after each list."""
+    """Return the result of a comparison; ``catches_up`` is called after each list."""
 
     def put(request: object) -> None:
         assert isinstance(request, CompareRequest)

@@ -58,7 +58,7 @@ def allowed(settings: Settings) -> None:
 
 
 def refused(*extenders: dict[str, Any]) -> dict[str, str]:
-    """What is wrong, by its path."""
+    """Return the errors of refused extenders, by path."""
     with pytest.raises(Unprocessable) as caught:
         make_transport(extenders)
     return {problem["path"]: problem["message"] for problem in caught.value.errors}
@@ -185,7 +185,7 @@ def listed(admin: User) -> Policy:
 
 @pytest.fixture
 def elsewhere(editor: User) -> Revision:
-    """What an editor may save: as a document it does no harm."""
+    """Revision that an editor may save: as a document it does no harm."""
     return policy_create(name="elsewhere", document=document("http://10.8.0.1/admin"), author=editor).revisions.get()
 
 

@@ -1,4 +1,4 @@
-"""What the process that hosts live schedulers does when their rows change, and when one cannot run."""
+"""Process that hosts live schedulers: its reaction when their rows change, and when one cannot run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written, without a server: patches of statuses, limits, rests, names and texts of events."""
+"""Writes, without a server: patches of statuses, limits, rests, names and texts of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between policies: how much of it, in which order, on page, REST and CSV."""
+"""Differences between policies: how much of each, in which order, on page, REST and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the seed decides, and what several of them say."""
+"""Effects of the seed, and conclusions from several of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages tell of Headroom."""
+"""Presenter of Headroom, for pages."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FRESH = '{"updated":"2026-11-21T11:59:00Z","cpu":{"15m":41.3}}'
 
 
 def crane_node(zone: ZoneInfo = SHANGHAI, age: float = 60.0, **more: str) -> dict[str, str]:
-    """What crane's annotator leaves on a node ``age`` seconds after it wrote."""
+    """A node with the annotations of crane's annotator, written ``age`` seconds ago."""
     texts = {metric: crane.write_usage(0.3, NOON - age, zone) for metric in crane.METRICS}
     return texts | {crane.HOT_VALUE: crane.write_hot_value(0, NOON - age, zone)} | more
 
