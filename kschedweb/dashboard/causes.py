@@ -1,4 +1,4 @@
-"""Why pods are pending, in plain causes: a block a pod, and one action a cause."""
+"""Causes of pending pods in plain words: a block a pod, and one action a cause."""
 
 from __future__ import annotations
 

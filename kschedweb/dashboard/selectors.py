@@ -152,7 +152,7 @@ def _add_use(zones: list[ZoneHeadroom], nodes: Any, use: CurrentUse) -> None:
 
 @dataclass(frozen=True)
 class PendingReasons:
-    """Why pods are pending under a policy: each pod that was decided, with its reasons."""
+    """Reasons of pending pods under a policy: each pod that was decided, with its reasons."""
 
     by_pod: list[tuple[PodRef, tuple[str, ...]]]
 

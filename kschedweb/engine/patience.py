@@ -29,7 +29,7 @@ class WorkAbandoned(WorkStopped):
 
 
 class Patience:
-    """How long whoever asks waits: ``seconds`` from when their work begins, or until they leave."""
+    """Time limit of a caller: ``seconds`` from when their work begins, or until they leave."""
 
     def __init__(self, seconds: float = inf, error: type[Exception] = WorkAbandoned) -> None:
         self._seconds, self._until, self._left, self._error = seconds, inf, False, error

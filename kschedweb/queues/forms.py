@@ -11,7 +11,7 @@ LONGEST_RUN = 43_200
 
 
 class ForecastForm(forms.Form):
-    """How long jobs run."""
+    """Run time of jobs, for a forecast."""
 
     run_minutes = forms.IntegerField(
         label=_("Jobs run for (minutes)"),

@@ -1,4 +1,4 @@
-"""Whose address a request is counted and written down under."""
+"""Addresses under which requests are counted and logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a password may be tried; tests/live/test_lockout_live.py asks real processes behind a proxy."""
+"""Limits on tries of a password; tests/live/test_lockout_live.py asks real processes behind a proxy."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def client_with_known_password(client_as, viewer):
 
 
 def onwards(page):
-    """Where the form of the password leads on to."""
+    """Return the address to which the password form leads on."""
     form = re.search(r'<form[^>]* action="/password/">(.*?)</form>', page.content.decode(), re.DOTALL)
     assert form
     return [unescape(value) for value in re.findall(r'name="next" value="([^"]*)"', form[1])]

@@ -1,4 +1,4 @@
-"""How long a session lasts, and what keeps it alive."""
+"""Lifetime of a session, and the acts that keep it alive."""
 
 from __future__ import annotations
 

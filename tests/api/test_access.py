@@ -1,4 +1,4 @@
-"""Who may open what: every page and every REST operation that the resolver knows, about rows that exist."""
+"""Access by role: every page and every REST operation that the resolver knows, about rows that exist."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def is_refused(answer: HttpResponse) -> bool:
 
 
 def is_wrong(answer: HttpResponse, route: Route, allowed: bool) -> bool:
-    """Who is allowed finds what is there, and who is not is told so."""
+    """Return whether an allowed role finds nothing there, or another one is not refused."""
     if not allowed:
         return not is_refused(answer)
     is_lost = answer.status_code == 404 and route.name not in PRIVATE

@@ -202,7 +202,7 @@ def covered_models() -> Models:
 
 
 class UnreachableRows:
-    """How many rows of each covered model a person does not reach."""
+    """Counts of each covered model's rows that a person does not reach."""
 
     def __init__(self, person: User) -> None:
         self.person = person

@@ -43,7 +43,7 @@ def measure_milliseconds(do: Callable[[], object]) -> float:
 
 @cache
 def slowness() -> float:
-    """How many times as long as there this machine takes for the same, 1 at least."""
+    """Return the factor by which this machine is slower than the one of the limits, 1 at least."""
     return measured_slowness()
 
 

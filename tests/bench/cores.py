@@ -15,7 +15,7 @@ PIECES = 24
 
 
 def gains(counts: Sequence[int]) -> dict[int, float]:
-    """How many times as fast as one process so many place the same pods, with nothing between them."""
+    """Return the speed-up of so many processes over one, which place the same pods, with nothing between them."""
     took = {count: _took(count) for count in (1, *counts)}
     return {count: took[1] / took[count] for count in counts}
 

@@ -45,7 +45,7 @@ CONFLICTS = (409, 412, 429)  # another one was first, or the person asked for mo
 
 @dataclass
 class Outage:
-    """When ``name`` was away, on the monotonic clock; ``ended`` has the time that its return is given."""
+    """Outage of ``name``, on the monotonic clock; ``ended`` has the time that its return is given."""
 
     name: str
     begun: float
@@ -151,7 +151,7 @@ def family(pid: int) -> Iterator[int]:
 
 
 def connections(url: str) -> int | None:
-    """How many there are beside the one that asks; ``None`` where the database does not answer."""
+    """Count connections beside the one that asks; ``None`` where the database does not answer."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
     try:
         with psycopg.connect(url, connect_timeout=2) as connection:

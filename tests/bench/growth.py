@@ -1,4 +1,4 @@
-"""How speed changes from 1,000 to 100,000 nodes; ``make growth`` writes docs/growth.md and its figure."""
+"""Speed from 1,000 to 100,000 nodes; ``make growth`` writes docs/growth.md and its figure."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Measured:
         return self.pods / self.seconds
 
     def shares(self) -> str:
-        """Where the processors' time went, a pod."""
+        """Render the processor time of each part, a pod."""
         return ", ".join(f"{name} {spent:.2f} ms" for name, spent in self.cpu.items())
 
 

@@ -96,7 +96,7 @@ def theirs(whole: Json, seconds: float) -> tuple[Json | None, float]:
 
 @pytest.mark.parametrize("nodes", [COMPARED_NODES, pytest.param(NODES, marks=pytest.mark.nightly)])
 def test_consolidation_beside_karpenter(report: Callable[..., None], nodes: int) -> None:
-    """Where Karpenter's core needs more than so many times as long it is not waited for."""
+    """Karpenter's core is stopped once it needs more than so many times as long."""
     whole, answers = full(nodes), list[Json]()
     program()
     our_milliseconds = measure_milliseconds(lambda: answers.append(answer_scenario(whole, lambda: 0.0, runs=1)))

@@ -1,4 +1,4 @@
-"""How long a page takes while strangers try passwords; both times come from one run."""
+"""Time of a page while strangers try passwords; both times come from one run."""
 
 from __future__ import annotations
 

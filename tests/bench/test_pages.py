@@ -1,4 +1,4 @@
-"""How long a person waits for the pages that grow with a cluster: 1,523 nodes and 5,000 pods of a recorded one.
+"""Waits for the pages that grow with a cluster: 1,523 nodes and 5,000 pods of a recorded one.
 
 Over one kept-alive connection to a web process as docker-compose.yml starts it, on PostgreSQL and Redis.
 """

@@ -114,7 +114,7 @@ def document(site: Site, label: str) -> dict[str, Any]:
 
 
 def bound(site: Site, run: str) -> list[tuple[str, str]]:
-    """Which pod got which node, in the order in which they did."""
+    """List each pod with its node, in the order in which they were bound."""
     answer = site.session.get(f"{site.url}/runs/{run}/?format=csv&of=moves", timeout=60)
     rows = csv.DictReader(answer.text.splitlines())
     return [(row["pod"], row["node"]) for row in rows if row["kind"] == "bound"]

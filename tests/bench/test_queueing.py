@@ -71,7 +71,7 @@ def test_a_cycle_and_a_page_of_many_queues(report: Callable[..., None]) -> None:
 
 
 def test_a_scenario_beside_kueues_own_code(report: Callable[..., None]) -> None:
-    """Where the program is there, both play the same two cycles, each in its own processor seconds."""
+    """Both play the same two cycles, each in its own processor seconds, where the program is there."""
     scenario = {"name": "bench", "now": "2026-01-15T12:30:00Z", "objects": draw_queues(900, 60, 6), "cycles": 2}
     answers = list[Json]()
     own = measure_milliseconds(lambda: answers.append(answer_scenario(scenario)))

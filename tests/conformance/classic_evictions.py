@@ -1,4 +1,4 @@
-"""Whom kube-scheduler 1.13.0 would evict, and whom the classic engine would.
+"""Evictions that kube-scheduler 1.13.0 would make, and those of the classic engine.
 
     PREEMPT113=$(tests/originals/build preempt113) python -m tests.conformance.classic_evictions [--seed N] [--count N]
 

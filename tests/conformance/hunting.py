@@ -121,7 +121,7 @@ def parts(mode: str, answer: Answer) -> list[Answer]:
 
 
 def disturbance(scenario: dict, preemption: dict) -> tuple:
-    """How much the node taken disturbs, by the rules of DefaultPreemption."""
+    """Measure the disturbance of the node that is taken, by the rules of DefaultPreemption."""
     pods = {name_of(pod): pod for pod in [*scenario["objects"], *scenario["pending"]] if pod["kind"] == "Pod"}
     candidate = preemption["candidates"][preemption["node"]]
     victims = [pods[name] for name in candidate["pods"]]

@@ -39,7 +39,7 @@ def files() -> list[Path]:
 
 
 def function_of(path: Path) -> str:
-    """Which function was asked, as the first line of the file says."""
+    """Return the name of the recorded function, as the first line of the file says."""
     [first] = [row for row in _rows(path) if "meta" in row]
     function: str = first["meta"]["function"]
     return function

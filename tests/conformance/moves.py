@@ -67,7 +67,7 @@ def rejection_key(rule: MoveRule) -> tuple[str, RuleSide, list[str]]:
 
 
 def refused_by_profile(answer: Json, node: str) -> list[tuple[str, RuleSide, list[str]]]:
-    """Why the profile does not let the pod go to ``node``, nothing where it does."""
+    """Return the profile's reasons against ``node`` for the pod, nothing if it has none."""
     if not node or node in (answer.get("feasible") or []):
         return []
     rejection = answer["rejected"].get(node) or answer.get("preFilter")

@@ -121,7 +121,7 @@ def answer_configurations(validate: Callable[[str], Any], name: str) -> None:
 
 
 def answer_recorded(reference: Reference) -> None:
-    """Where the first pods of the recorded cluster go, as places of nodes in its table, -1 for nowhere."""
+    """Record nodes for the first pods of the recorded cluster: their places in its table, -1 for nowhere."""
     nodes, pods = openb.nodes(), openb.pods(PODS)
     places = {node["metadata"]["name"]: place for place, node in enumerate(nodes)}
     lines = []

@@ -1,4 +1,4 @@
-"""How many clones fit: the same number on the same nodes, and the same words for the next one, as kube-scheduler."""
+"""Clones that fit: the same number on the same nodes, and the same words for the next one, as kube-scheduler."""
 
 from __future__ import annotations
 

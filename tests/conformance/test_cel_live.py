@@ -87,7 +87,7 @@ def real_verdict(explanation: dict, number: int) -> bool | str:
 def differences(
     reference: Reference, expressions: list[str], devices: list[dict], answers: Answer, undecided: list[str]
 ) -> list[Any]:
-    """Where the two differ; expressions about which the engine does not tell are added to ``untold``."""
+    """List the differences; expressions about which the engine does not tell are added to ``untold``."""
     differing, language = [], LANGUAGES[reference.release.name]
     for expression, explanation in zip(expressions, answers["pods"], strict=True):
         for number, device in enumerate(devices):

@@ -28,6 +28,6 @@ def test_pods_are_placed_one_after_the_other_as_the_real_classic_scheduler_did(b
 
 
 def placed(scenario: Json) -> list[str]:
-    """Where each pod went, or the message why it went nowhere."""
+    """Return each pod's node, or the message why it has none."""
     placements = ClassicScenario.from_json(scenario, {}).schedule()["placements"]
     return [placement.get("node") or placement["message"] for placement in placements]

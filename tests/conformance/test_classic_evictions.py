@@ -1,4 +1,4 @@
-"""Whom the classic engine evicts, against the recorded answers of kube-scheduler 1.13.0, kept in recorded/."""
+"""Evictions of the classic engine, against the recorded answers of kube-scheduler 1.13.0, kept in recorded/."""
 
 from __future__ import annotations
 

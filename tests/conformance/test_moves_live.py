@@ -1,4 +1,4 @@
-"""Which pods move from a classic policy to a profile, by what the real kube-scheduler 1.13 and today's say of each.
+"""Moves from a classic policy to a profile, by the answers of the real kube-scheduler 1.13 and today's.
 
 ``HUNT_SEED`` repeats a run.
 """

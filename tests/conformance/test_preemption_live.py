@@ -1,4 +1,4 @@
-"""Who has to go, decided by the engine and by the real scheduler in clusters that nobody wrote down."""
+"""Victims of preemption, by the engine and by the real scheduler, in random clusters."""
 
 from __future__ import annotations
 

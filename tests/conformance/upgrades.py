@@ -1,4 +1,4 @@
-"""Where kube-scheduler of each release puts the pods of two clusters, recorded from their oracles.
+"""Placements of two clusters' pods by kube-scheduler of each release, recorded from their oracles.
 
 python -m tests.conformance.upgrades FOLDER … takes a folder for each release, which
 has its oracle and is named after its version, and writes recorded/upgrades.jsonl.xz.

@@ -74,7 +74,7 @@ def live_with_decisions(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def explain_rows(rows: models.QuerySet[Any]) -> str:
-    """How the database finds ``rows``: never in need of sorting or of the whole table, however few there are here."""
+    """Return the database's plan for ``rows``, kept from sorts and table scans however few rows there are here."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             for method in ("seqscan", "sort", "incremental_sort", "bitmapscan"):

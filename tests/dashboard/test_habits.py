@@ -20,7 +20,7 @@ def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 
 
 def search_results(client: Client, words: str) -> list[str]:
-    """Where the results lead, the first one first."""
+    """List the addresses of the results, the first one first."""
     page = client.get("/search/", {"q": words}, headers={"HX-Request": "true"})
     return [str(element["href"]) for element in elements(page, "a.hit")]
 

@@ -1,4 +1,4 @@
-"""Which figures of use decide for a stored snapshot."""
+"""Figures of use that decide for a stored snapshot."""
 
 from __future__ import annotations
 

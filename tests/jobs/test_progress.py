@@ -1,4 +1,4 @@
-"""How long a step still takes."""
+"""Estimates of the time that a step still takes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def queued(user: User | None, count: int = 1, kind: str = "tests.count", **value
 
 
 def take_jobs(count: int, end: bool = True) -> list[str | None]:
-    """Whose jobs are taken next, one after the other; each ends before the next is taken."""
+    """Take jobs one after the other and return their owners; each ends before the next is taken."""
     usernames = []
     for _ in range(count):
         job = services.job_take()

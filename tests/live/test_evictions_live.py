@@ -1,4 +1,4 @@
-"""Whom the eviction API lets go, and in which words: the real one beside the budgets of drain rehearsals."""
+"""Evictions that the API permits, and its words: the real one beside the budgets of drain rehearsals."""
 
 from __future__ import annotations
 

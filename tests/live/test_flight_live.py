@@ -38,7 +38,7 @@ class Recorded:
         return [(moment(row["began"]), moment(row["until"]), row["reason"]) for row in rows]
 
     def watched(self, seconds: float) -> Moments:
-        """Who was there at some moments of that time, in which a pod comes with each step."""
+        """Return the pods at some moments of that time, in which a pod comes with each step."""
         moments: Moments = {}
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

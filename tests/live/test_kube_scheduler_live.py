@@ -62,7 +62,7 @@ CONFIG: Json = {
 
 
 def path_of(item: Json) -> str:
-    """Where objects of this kind and namespace are created."""
+    """Return the path at which objects of this kind and namespace are created."""
     namespace = item["metadata"].get("namespace")
     head, _, collection = GROUPS[item["kind"]].rpartition("/")
     return f"{head}/namespaces/{namespace}/{collection}" if namespace else f"{head}/{collection}"

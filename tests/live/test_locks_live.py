@@ -210,7 +210,7 @@ def test_nobody_leads_beside_another_while_the_lock_is_migrated(fields: Callable
 
 
 def test_without_the_pair_two_lead_at_once_and_are_seen(fields: Callable[[str], Field]) -> None:
-    """Why nobody may go from the old lock to Leases directly, and that who watches here would notice."""
+    """A direct change from the old lock to Leases makes two leaders, and the checks here notice it."""
     field = fields("apart")
     field.start("endpoints")
     field.start("leases")

@@ -73,7 +73,7 @@ class Upgrade:
         wait_until(lambda: set(names) <= set(self.pods.bound()), f"{names} are bound", step=0.2)
 
     def people(self) -> list[Worker]:
-        """Who read, change policies and approve, each at whichever web process is there."""
+        """People who read, change policies and approve, each at whichever web process is there."""
         log, ports = Log(), (self.old.port, self.new.port)
         workers: list[Worker] = []
         for number, role in enumerate(("viewer", "viewer", "editor", "approver")):

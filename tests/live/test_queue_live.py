@@ -1,4 +1,4 @@
-"""Which pods the real kube-scheduler tries again when something happens, and when, beside the simulation."""
+"""Pods that the real kube-scheduler tries again when something happens, and when, beside the simulation."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: Contro
 
 
 def simulated(release: Release) -> tuple[dict[str, set[str]], dict[str, str]]:
-    """Which pods the simulation tries in each step, and the nodes of the pods that are there in the end."""
+    """Return the pods that the simulation tries in each step, and the nodes of pods at the end."""
     configuration = load(CONFIG, release).configuration
     assert configuration is not None
     begin, interval = 10.0, 20.0
@@ -290,7 +290,7 @@ def test_a_gated_pod_keeps_the_room_that_it_was_promised_or_not(plane: ControlPl
 
 @pytest.mark.nightly
 def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPlane) -> None:
-    """That there is no node counts as an error: such a pod waits longer each time, and is not taken early."""
+    """A missing node counts as an error: such a pod waits longer each time, and is not taken early."""
     with kube_scheduler(plane, CONFIG, verbosity=5) as path:
         plane.call("POST", PODS, pod("lonely"))
         log, tries = Log(path), list[float]()

@@ -122,7 +122,7 @@ class Field:
         return self.all[-1]
 
     def leader(self, *excluded: Candidate) -> Candidate:
-        """Who leads, once somebody does who is none of ``others``."""
+        """Wait for a leader that is none of ``excluded``, and return it."""
         leaders: list[Candidate] = []
 
         def led() -> bool:

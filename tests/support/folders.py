@@ -1,4 +1,4 @@
-"""How long the tests of each folder took, as pytest's last section: where a slow run spends its time."""
+"""Durations of each folder's tests, as pytest's last section: where a slow run spends its time."""
 
 from __future__ import annotations
 

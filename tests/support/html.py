@@ -141,5 +141,5 @@ def templates(answer: Any) -> set[str]:
 
 
 def levels(answer: Any) -> list[str]:
-    """How what was asked went, as the page says above its content: ``success``, ``error``, ``info``, ``warning``."""
+    """Return the levels of the page's messages: ``success``, ``error``, ``info``, ``warning``."""
     return [message.level_tag for message in answer.context["messages"]]

@@ -80,7 +80,7 @@ def kube_scheduler(
 
 
 def kubeconfig(plane: ControlPlane, user: str) -> dict[str, Any]:
-    """How ``user`` reaches the control plane."""
+    """Return the kubeconfig with which ``user`` reaches the control plane."""
     cluster = {"server": plane.url, "certificate-authority": str(plane.folder / "certs" / "apiserver.crt")}
     return {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""How much the names of a tree of Python say: filler, functions of one word, classes that share a name."""
+"""Statistics of names in a tree of Python: filler, functions of one word, classes that share a name."""
 
 from __future__ import annotations
 

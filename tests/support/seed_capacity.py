@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def question(user: User, snapshot: str) -> str:
-    """How many small pods fit, under the default policy; its id."""
+    """Ask for the number of small pods that fit, under the default policy; return the question's id."""
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity import services, tasks
     from kschedweb.playground.capacity.queries import FitQuery, PodQuery

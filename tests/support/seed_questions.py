@@ -15,7 +15,7 @@ profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {typ
 
 
 def questions(user: User, snapshot: str) -> tuple[str, str]:
-    """Where a pod goes, and which pods an edited policy moves, both under the default policy; their ids."""
+    """Ask where a pod goes, and which pods an edited policy moves, both under the default policy; return their ids."""
     from kschedweb.clusters.models import PodRow, Snapshot
     from kschedweb.decisions.inquiring import decision_questions, tasks
     from kschedweb.policies.selectors import policy_get, revision_get

@@ -1,4 +1,4 @@
-"""How much a run asks. What nobody chose by hand is drawn the same in every run, so that no commit fails by chance.
+"""Size of a run. Examples that nobody chose by hand are drawn the same in every run: no commit fails by chance.
 
 ``NIGHTLY`` (`make nightly`) draws anew and asks many times more; ``HUNT_SEED`` repeats such a run, ``HUNT_COUNT`` sets
 how many examples each hunt has.
@@ -26,7 +26,7 @@ def seed() -> int:
 
 
 def count(commit: int, nightly: int) -> int:
-    """How many examples a hunt has in a commit's tier and in the full one."""
+    """Return the number of examples of a hunt, in a commit's tier and in the full one."""
     return int(os.environ.get("HUNT_COUNT") or (nightly if NIGHTLY else commit))
 
 

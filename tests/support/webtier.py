@@ -43,14 +43,14 @@ class WebTier:
         return site
 
     def connections(self) -> int:
-        """How many the web process has to the database."""
+        """Count the web process's connections to the database."""
         with psycopg.connect(self.postgres.url) as connection:
             row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'web'").fetchone()
         assert row is not None
         return int(row[0])
 
     def transactions(self) -> int:
-        """How many the database has seen."""
+        """Count the database's committed transactions."""
         with psycopg.connect(self.postgres.url) as connection:
             row = connection.execute(
                 "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("thirdparty")  # installed once
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where both packages are installed, and nothing else."""
+    """Folder in which both packages are installed, and nothing else."""
     target = tmp_path_factory.mktemp("site-packages")
     options = ["--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"]
     packages = [str(PACKAGES / name) for name in ("racklimit", "headroom")]

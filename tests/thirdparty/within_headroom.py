@@ -1,4 +1,4 @@
-"""Where a load-aware plugin of two files shows itself; test_third_party.py runs this beside the package headroom."""
+"""Pages of a load-aware plugin of two files; test_third_party.py runs this beside the package headroom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many SQL queries each page and each REST resource may cost, whatever the number of rows."""
+"""Limits on the SQL queries of each page and REST resource, whatever the number of rows."""
 
 from __future__ import annotations
 

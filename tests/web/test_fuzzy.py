@@ -1,4 +1,4 @@
-"""How well words fit names: the order of the kinds of fit, and letters in their order."""
+"""Fit of words and names: the order of the kinds of fit, and letters in their order."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def add_entries(count: int, name: str = "thing") -> None:
 
 
 def news_address(client: Client, address: str) -> str:
-    """Where the list asks for its news."""
+    """Return the address at which the list asks for its news."""
     (box,) = elements(client.get(address), ".list-news")
     return address.partition("?")[0] + box["hx-get"]
 

@@ -1,6 +1,4 @@
-"""Which errors of a database mean that it is away, and what is then answered; tests/live/test_outages_live.py has the
-rest.
-"""
+"""Database errors that mean that it is away, and the answers then; tests/live/test_outages_live.py has the rest."""
 
 from __future__ import annotations
 

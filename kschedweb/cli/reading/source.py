@@ -1,4 +1,4 @@
-"""Where a cluster is read from, and the errors of that."""
+"""Sources of a cluster, and the errors of reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands read and write: a scenario a line on stdin, an answer a line on stdout, a remark a line on stderr."""
+"""Lines of commands: a scenario a line on stdin, an answer a line on stdout, a remark a line on stderr."""
 
 from __future__ import annotations
 

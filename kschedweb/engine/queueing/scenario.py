@@ -56,7 +56,7 @@ class QueueingError(ValueError):
 
 @dataclass(frozen=True)
 class HarnessOptions:
-    """How a scenario plays what Kueue does not decide."""
+    """Options of a scenario for events that Kueue does not decide."""
 
     seconds_per_cycle: int
     # For how many cycles an evicted workload keeps its quota.

@@ -74,7 +74,7 @@ class Snapshot:
 
     @property
     def counting(self) -> Counting:
-        """How the release that decides counts the amounts that pods take."""
+        """Rules by which the deciding release counts the amounts that pods take."""
         return self.pod_state.counting
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Where a request may go: the operator's allowlist against every trick with addresses and names."""
+"""Addresses for requests: the operator's allowlist against every trick with addresses and names."""
 
 from __future__ import annotations
 

@@ -86,12 +86,12 @@ def recorded(cluster: Cluster) -> Iterator[Callable[[], FlightRun]]:
 
 
 def count_stretches(cluster: Cluster) -> int:
-    """How many stretches there are."""
+    """Count the stretches."""
     return selectors.list_stretches(cluster).count()
 
 
 def bindings(cluster: Cluster) -> list[tuple[int, str, str]]:
-    """When each pod of the stock kube-scheduler got its node, by what was recorded: time, key, node."""
+    """List bindings of the stock kube-scheduler, by what was recorded: time, key, node."""
     bound_pods, waiting = [], dict[str, bool]()
     for segment in Segment.objects.filter(stretch__cluster=cluster).order_by("stretch__began", "number"):
         for at, how, kind, key, *value in map(json.loads, segment_lines(segment.content)):

@@ -212,7 +212,7 @@ class VolumeMaker(Chance):
                 spec["claimRef"]["uid"] = self.pick([f"uid-{name}", f"uid-{name}", "uid-of-another"])
 
     def source(self, handle: str) -> dict:
-        """Where the bytes of a PersistentVolume are."""
+        """Draw the source of a PersistentVolume's bytes."""
         if self.maybe(0.55):
             return {"csi": {"driver": self.pick([DRIVER, DRIVER, "ebs.csi.aws.com"]), "volumeHandle": handle}}
         if self.maybe(0.2):

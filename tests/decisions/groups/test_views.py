@@ -31,7 +31,7 @@ def get_page(client_as: Callable[[str], Client], on: Revision) -> Callable[..., 
 
 
 def group_links(response: Any) -> list[str]:
-    """Where the page leads to about groups."""
+    """List the page's links about groups."""
     targets = (link.attributes.get("href", "") for link in elements(response, "a"))
     return [href for href in targets if href.startswith(LIST)]
 

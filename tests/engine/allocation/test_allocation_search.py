@@ -1,4 +1,4 @@
-"""Which devices are chosen, in which order they are tried, and where the search gives up."""
+"""Search for devices: its choices, the order in which it tries them, and the place where it gives up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a device's capacity a request takes. The numbers are those of kube-scheduler's own tests."""
+"""Capacity of a device that a request takes. The numbers are those of kube-scheduler's own tests."""
 
 from __future__ import annotations
 

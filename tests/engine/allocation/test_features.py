@@ -1,4 +1,4 @@
-"""Which feature gate switches what."""
+"""Feature gates and their effects."""
 
 from __future__ import annotations
 

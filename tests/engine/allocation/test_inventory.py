@@ -1,4 +1,4 @@
-"""Which pools nodes see."""
+"""Pools that nodes see."""
 
 from __future__ import annotations
 

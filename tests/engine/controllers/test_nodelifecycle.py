@@ -1,4 +1,4 @@
-"""Which taints a node gets for its conditions, and when."""
+"""Taints that a node gets for its conditions, and their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When pods of nodes that do not exist are collected."""
+"""Collection of pods whose nodes do not exist."""
 
 from __future__ import annotations
 

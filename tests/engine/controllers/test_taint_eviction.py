@@ -1,4 +1,4 @@
-"""When pods leave tainted nodes."""
+"""Evictions of pods from tainted nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where another scheduler put a pod, as a policy sees it."""
+"""Judgement of another scheduler's placement by a policy."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_node_is_agreed_to_exactly_where_nothing_scores_higher(used: list[int]
 def reason(
     raw: dict, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
 ) -> JudgementReason | None:
-    """Why ``raw`` goes elsewhere by the profile ``after``, on an empty node and one that is half full."""
+    """Return the reason why the profile ``after`` puts ``raw`` elsewhere, given an empty node and a half full one."""
     nodes = (node("half"), node("empty"), FILLED)
     old, new = (scheduler(*nodes, **(profile or {})).explain(Pod.from_json(raw)) for profile in (before, after))
     return why_moved(old, new)

@@ -127,7 +127,7 @@ def test_a_plan_can_be_carried_out_as_it_stands(
 def test_so_can_a_plan_for_many_nodes(
     drawn: tuple[list[Json], dict[str, float]], objective: FreedNodes | SavedCost
 ) -> None:
-    """Where many nodes could go, one that cannot stays cordoned until the moves are done."""
+    """A node that cannot go stays cordoned until the moves are done, also where many others go."""
     objects, use = drawn
     cluster = snapshot(objects, use)
     with pytest.MonkeyPatch.context() as patch:

@@ -172,7 +172,7 @@ def test_with_a_target_of_100_nothing_is_above_it() -> None:
 
 
 def test_the_first_releases_start_from_50_above_the_target() -> None:
-    """Why the founding article calls the constant wrong: with a low target a node above it beats one below."""
+    """The founding article calls the constant wrong: with a low target a node above it beats one below."""
     nodes = levels(empty=0, full=10, above=12)
     assert scores(PLUGIN, make_snapshot(nodes), targetUtilization=10) == {"empty": 10, "full": 100, "above": 10}
     fixed = {"empty": 10, "full": 100, "above": 49}

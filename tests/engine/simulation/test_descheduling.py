@@ -58,7 +58,7 @@ def played(
 
 
 def list_evicted(outcome: RunOutcome) -> list[tuple[float, str, str]]:
-    """When which pod was evicted from where."""
+    """List evictions: time, pod, node."""
     log = outcome.evictions
     return [
         (time, outcome.pods[row], outcome.nodes[place])

@@ -1,4 +1,4 @@
-"""Which copy of a snapshot shares what was worked out of it, and which begins anew."""
+"""Copies of a snapshot: those that share its computed values, and those that begin anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods wait for which node."""
+"""Nominated pods of each node."""
 
 from __future__ import annotations
 

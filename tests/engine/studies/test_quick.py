@@ -32,7 +32,7 @@ CountTries = Callable[[], int]
 
 @pytest.fixture
 def count_tries(monkeypatch: pytest.MonkeyPatch) -> CountTries:
-    """How many tries were really made since this was last asked."""
+    """Count the real tries since the last call."""
     count = 0
     find = Scheduler.find
 

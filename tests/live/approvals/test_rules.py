@@ -1,4 +1,4 @@
-"""Who may decide, and when enough people have."""
+"""Rules for people who decide, and for when enough of them have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a pod was pending at 03:12, and what changed until it ran: by page and over REST."""
+"""History of a pod that was pending at 03:12, until it ran: by page and over REST."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may scrape the site's own metrics, and what they read."""
+"""Scrapes of the site's own metrics: the people who may, and their view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a live scheduler is: as old as the last word of its leader, by the database's clock alone."""
+"""Status of a live scheduler: as old as the last word of its leader, by the database's clock alone."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def kwok(plane: ControlPlane, folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kubectl_program() -> Path:
-    """Where kubectl is (``KUBECTL``)."""
+    """Return the path of kubectl (``KUBECTL``)."""
     program = os.environ.get("KUBECTL")
     if not program:
         missing("set KUBECTL to what tests/originals/build kubectl prints")

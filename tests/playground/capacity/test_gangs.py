@@ -1,4 +1,4 @@
-"""How many more gangs fit, over REST and as a page."""
+"""Number of further gangs that fit, over REST and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods would move: asked of the engine, at once or by a job, and refused where it makes no sense."""
+"""Moves of pods: asked of the engine, at once or by a job, and refused where it makes no sense."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ FIT = "w2"
 
 
 def submit(client: Any, form_data: dict[str, str], door: str = DOOR) -> str:
-    """Where a press of a button leads."""
+    """Press a button and return the address to which it leads."""
     answer = client.post(door, form_data)
     assert answer.status_code == 302, html_of(answer)
     return str(answer["Location"])

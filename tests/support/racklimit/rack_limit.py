@@ -49,7 +49,7 @@ class RackLimit:
         return default_normalize(scores, reverse=True)
 
     def _pods(self, cycle: Cycle) -> Ints:
-        """How many pods each node's rack runs; the last count is for nodes without the label, whose code is -1."""
+        """Count the pods of each node's rack; the last count is for nodes without the label, whose code is -1."""
         racks = cycle.snapshot.label_column(self.label)
         counts = np.zeros(len(racks.values) + 1, dtype=np.int64)
         np.add.at(counts, racks.codes, cycle.snapshot.pod_count)

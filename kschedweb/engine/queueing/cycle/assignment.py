@@ -44,7 +44,7 @@ class AssignmentMode(IntEnum):
 
 
 class PreemptionMode(IntEnum):
-    """How a flavor could be assigned, from the worst to the best (`preemptionMode`)."""
+    """Ways to assign a flavor, from the worst to the best (`preemptionMode`)."""
 
     NO_FIT = 0
     NO_CANDIDATES = 1
@@ -68,7 +68,7 @@ _POSSIBILITIES = ("NoCandidates", "Preempt", "Reclaim")
 
 
 class FlavorMismatch(NamedTuple):
-    """Why the pods do not suit a flavor's nodes."""
+    """Reason why the pods do not suit a flavor's nodes."""
 
     kind: str
     # In Kueue's words.
@@ -109,7 +109,7 @@ class QuotaCheck:
 
     @property
     def reason(self) -> str:
-        """Why it does not fit at once, in Kueue's words; "" if it does."""
+        """Return the reason why it does not fit at once, in Kueue's words; "" if it does."""
         flavor, resource = self.key
         if self.exceeds_capacity:
             parts = [format_amount(resource, part) for part in (self.assumed, self.amount, self.capacity)]

@@ -75,7 +75,7 @@ class PreemptionOracle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GranularMode:
-    """How a flavor could be assigned, and from how far its quota comes."""
+    """Way to assign a flavor, with the distance of its quota."""
 
     mode: PreemptionMode
     borrow: int

@@ -1,4 +1,4 @@
-"""Whom a workload would evict and by which rule, and why not the others."""
+"""Victims that a workload would evict, with the rule for each, and the reasons why not the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a workload waits: one answer about one workload, as plain data."""
+"""Explanation of a workload's wait: one answer about one workload, as plain data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from kschedweb.engine.values import dataclass
 
 
 class WaitVerdict(Enum):
-    """How a workload stands."""
+    """State of a workload."""
 
     FINISHED = "finished"
     EVICTED = "evicted"

@@ -16,7 +16,7 @@ from kschedweb.engine.values import dataclass
 
 
 class NodeExclusion(Enum):
-    """Why a node gives a flavor nothing."""
+    """Reasons why a node gives a flavor nothing."""
 
     LABELS = "labels"
     LEVELS = "levels"
@@ -25,7 +25,7 @@ class NodeExclusion(Enum):
 
 @dataclass(frozen=True)
 class FlavorNodes:
-    """How the nodes of a flavor hold the pods of a pod set."""
+    """Room for the pods of a pod set on the nodes of a flavor."""
 
     flavor: str
     pod_set: str

@@ -1,4 +1,4 @@
-"""When a workload gets quota: cycles played from now, with what is known of how long jobs run."""
+"""Forecast of a workload's quota: cycles played from now, with what is known of how long jobs run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CYCLES = 3000
 
 
 class RunTimeSource(Enum):
-    """Where the run times of a forecast come from, from the best to the worst."""
+    """Sources of a forecast's run times, from the best to the worst."""
 
     LOCAL_QUEUE = "finished workloads of its LocalQueue"
     CLUSTER_QUEUE = "finished workloads of its ClusterQueue"
@@ -34,7 +34,7 @@ class RunTimeSource(Enum):
 
 
 class ForecastEnd(Enum):
-    """How the play of a forecast ended."""
+    """Ends of a forecast's play."""
 
     ADMITTED = "admitted"
     # Nothing happens any more, and it still waits.
@@ -45,7 +45,7 @@ class ForecastEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunTimeRange:
-    """How long jobs run, in seconds."""
+    """Range of the run times of jobs, in seconds."""
 
     short: float
     long: float
@@ -69,7 +69,7 @@ class ForecastPlay:
 
 @dataclass(frozen=True)
 class Forecast:
-    """When a workload gets quota."""
+    """Forecast of the time when a workload gets quota."""
 
     # None if nothing is known of how long jobs run.
     run_times: RunTimeRange | None
@@ -84,7 +84,7 @@ class Forecast:
 
 
 class RunTimes:
-    """How long the workloads of a state run."""
+    """Run times of the workloads of a state."""
 
     def __init__(self, state: QueueState, assumed: float | None) -> None:
         self._state = state

@@ -1,4 +1,4 @@
-"""What the next cycle makes of a workload that fits: others of its tree are processed before it."""
+"""Outcome of the next cycle for a workload that fits: others of its tree are processed before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CycleNeighbour:
 
 @dataclass(frozen=True)
 class NextCycle:
-    """What the next cycle makes of a workload."""
+    """Outcome of the next cycle for a workload."""
 
     gets_quota: bool
     message: str

@@ -1,4 +1,4 @@
-"""Which Workload a pod belongs to."""
+"""Links from pods to the Workloads they belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits in a ClusterQueue, in the order in which Kueue looks at them, and who holds its quota."""
+"""Positions in a ClusterQueue, in the order in which Kueue looks at workloads, and the holders of its quota."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may be evicted for a workload: classical preemption, and that of fair sharing."""
+"""Preemption for a workload: classical, and that of fair sharing."""

@@ -1,4 +1,4 @@
-"""Whom a workload would evict for an assignment, and what preempting for one resource would come to."""
+"""Victims of a workload's assignment, and the outcome of preempting for one resource."""
 
 from __future__ import annotations
 

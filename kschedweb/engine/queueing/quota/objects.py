@@ -56,7 +56,7 @@ class ResourceGroup:
 
 @dataclass(frozen=True, slots=True)
 class PreemptionPolicy:
-    """Whom workloads of a queue may preempt."""
+    """Policy for the workloads that those of a queue may preempt."""
 
     within_queue: str = NEVER
     reclaim: str = NEVER
@@ -67,7 +67,7 @@ class PreemptionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FlavorFungibility:
-    """When the search for a flavor goes on, and which flavor is then the best."""
+    """Rules for when the search for a flavor goes on, and for the best flavor then."""
 
     when_can_borrow: str = MAY_STOP_SEARCH
     when_can_preempt: str = TRY_NEXT_FLAVOR

@@ -18,7 +18,7 @@ class BalancedChoice(NamedTuple):
 
 
 class GreedyResult(NamedTuple):
-    """How many domains a greedy assignment takes, and the last ones with and without the leader."""
+    """Number of domains that a greedy assignment takes, and the last ones with and without the leader."""
 
     domain_count: int
     last_with_leader: TopologyDomain | None

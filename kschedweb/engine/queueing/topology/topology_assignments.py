@@ -27,7 +27,7 @@ class DomainAssignment:
 
 @dataclass(frozen=True, slots=True)
 class TopologyAssignment:
-    """Where the pods of a pod set go."""
+    """Domains for the pods of a pod set."""
 
     levels: tuple[str, ...]
     domains: tuple[DomainAssignment, ...]

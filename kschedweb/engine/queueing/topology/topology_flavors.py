@@ -1,4 +1,4 @@
-"""Where flavors and topologies meet: which pod sets need places, and whether a flavor has any."""
+"""Flavors with a topology: the pod sets that need places, and a flavor's places for them."""
 
 from __future__ import annotations
 

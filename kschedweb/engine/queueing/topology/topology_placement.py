@@ -74,7 +74,7 @@ class PlacementError(ValueError):
 
 @dataclass
 class ExclusionCounts:
-    """Why leaves take no pod."""
+    """Counts of leaves that take no pod, by reason."""
 
     leaves: int = 0
     node_selector: int = 0

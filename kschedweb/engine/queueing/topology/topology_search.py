@@ -26,7 +26,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlacementResult:
-    """Where the pods of a pod set go, or why nowhere."""
+    """Places for the pods of a pod set, or the reason why there are none."""
 
     flavor: str
     assignment: TopologyAssignment | None

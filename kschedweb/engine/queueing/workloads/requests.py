@@ -51,7 +51,7 @@ class ResourceTransformation:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """How the Configuration counts requests."""
+    """Rules of the Configuration for counting requests."""
 
     excluded_prefixes: tuple[str, ...] = ()
     transformations: tuple[ResourceTransformation, ...] = ()

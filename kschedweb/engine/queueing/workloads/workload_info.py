@@ -82,7 +82,7 @@ class PodSetRequests:
 
 @dataclass
 class AssignmentState:
-    """How far a search for flavors got, and when (`AssignmentClusterQueueState`)."""
+    """Progress of a search for flavors, and its time (`AssignmentClusterQueueState`)."""
 
     # By pod set: resource -> index of the last flavor tried, or NO_FLAVORS_LEFT.
     last_flavors: list[dict[str, int]]

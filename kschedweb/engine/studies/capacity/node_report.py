@@ -99,7 +99,7 @@ class ResourceLevel:
 
 @dataclass(frozen=True)
 class PodPlace:
-    """Why a pod is on its node, and whether it could leave."""
+    """Verdict on a pod's place: the reason why it is on its node, and whether it could leave."""
 
     pod: str
     verdict: PlaceVerdict
@@ -167,7 +167,7 @@ class PendingGroup:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """Why a node is as full as it is."""
+    """Report on a node: the reasons why it is as full as it is."""
 
     name: str
     cordoned: bool

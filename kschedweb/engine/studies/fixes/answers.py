@@ -53,7 +53,7 @@ SINGULAR = {"are": "is", "have": "has", "do": "does"}
 
 
 class PodState(StrEnum):
-    """Where a pod stands."""
+    """State of a pod, as to its place."""
 
     # It has no node, and finds one.
     FITS = "fits"

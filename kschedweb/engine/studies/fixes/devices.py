@@ -19,7 +19,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True)
 class DeviceFamily:
-    """How devices of one kind come to be offered by nodes."""
+    """Devices of one kind, and the parts that make nodes offer them."""
 
     name: str
     # The beginning of its resources' names.

@@ -1,4 +1,4 @@
-"""How many pods of a workload fit, what keeps the next one out, and what would help."""
+"""Number of pods of a workload that fit, the obstacle for the next one, and its remedies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEMPLATE_PATHS: dict[str, tuple[str | int, ...]] = {"CronJob": ("spec", "jobTemp
 
 @dataclass(frozen=True)
 class WorkloadFit:
-    """How many pods of one workload fit."""
+    """Number of pods of one workload that fit."""
 
     workload: str
     # Pods that it wants, and that fit; `is_exact` is False if more than `fits` may fit.

@@ -18,7 +18,7 @@ CHANGEABLE_IN_PODS = frozenset({"tolerations", "schedulingGates"})
 
 @dataclass(frozen=True)
 class PodSource:
-    """Where the spec of a pod is written."""
+    """Place where the spec of a pod is written."""
 
     target: ObjectKey
     # Path of the pod's content in the target: () for the pod itself.

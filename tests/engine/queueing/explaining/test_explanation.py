@@ -1,4 +1,4 @@
-"""Why a workload waits, whom it would evict, what would let it in, and when: each with the case it is about."""
+"""Explanations of a workload's wait, victims, remedies and forecast, each with its case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the pods of a workload are placed: the worked example of three racks, asked in several ways."""
+"""Placement of a workload's pods: the worked example of three racks, asked in several ways."""
 
 from __future__ import annotations
 

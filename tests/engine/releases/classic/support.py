@@ -41,7 +41,7 @@ def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = 
 
 
 def failure(predicate: str, raw: dict, *objects: dict) -> str:
-    """Why asking one predicate fails."""
+    """Return the error of one predicate."""
     answer = explain_pod(raw, *objects, policy={"predicates": [{"name": predicate}], "priorities": []})
     return str(answer["error"])
 
@@ -55,7 +55,7 @@ def scores(priority: str, raw: dict, *objects: dict, argument: dict | None = Non
 
 
 def place(raws: list[dict], *objects: dict, **how: Any) -> list[str]:
-    """Where pods go, one after the other."""
+    """Place pods one after the other and return their nodes."""
     return [
         placement.node for placement in scheduler(*objects, **how).schedule_pods(Pod.from_json(raw) for raw in raws)
     ]

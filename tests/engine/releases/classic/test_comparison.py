@@ -1,4 +1,4 @@
-"""Which pods move from a classic policy to a profile, and by which rule."""
+"""Moves from a classic policy to a profile, and the rule for each."""
 
 from __future__ import annotations
 

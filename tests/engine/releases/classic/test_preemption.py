@@ -1,4 +1,4 @@
-"""Whom 1.13 evicts: what the recorded answers hold in bulk, here one rule at a time."""
+"""Evictions of 1.13: the recorded answers hold them in bulk, here one rule at a time."""
 
 from __future__ import annotations
 

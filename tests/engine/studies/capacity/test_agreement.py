@@ -77,7 +77,7 @@ def cluster_of(listed: list[tuple[str, int, int, int]], local_on: set[int]) -> l
 
 
 def played(objects: list[Json], shape: PodShape, pods: int) -> dict[str, int]:
-    """How many of so many pods, which come one after the other, are on each node at the end of a run."""
+    """Play so many pods, one after the other, and return their number on each node at the end."""
     raws = [
         {**shape.raw, "metadata": {**shape.raw["metadata"], "name": f"{shape.name}-{at + 1}"}} for at in range(pods)
     ]

@@ -1,4 +1,4 @@
-"""How many more pods of a shape fit."""
+"""Number of further pods of a shape that fit."""
 
 from __future__ import annotations
 

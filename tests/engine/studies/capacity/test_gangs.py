@@ -1,4 +1,4 @@
-"""How many more gangs of pods fit."""
+"""Number of further gangs of pods that fit."""
 
 from __future__ import annotations
 

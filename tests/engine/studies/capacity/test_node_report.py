@@ -1,4 +1,4 @@
-"""Why is this node so full?"""
+"""Reports on full nodes."""
 
 from __future__ import annotations
 

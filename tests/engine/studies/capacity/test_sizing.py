@@ -1,4 +1,4 @@
-"""How many nodes must be added."""
+"""Number of nodes to add."""
 
 from __future__ import annotations
 

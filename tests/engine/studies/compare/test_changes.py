@@ -1,4 +1,4 @@
-"""Which change of a measure is a difference, and which of them matters most."""
+"""Changes of measures: those that count as a difference, and the most important one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who went elsewhere under another policy, and why."""
+"""Pods that go elsewhere under another policy, and the reasons."""
 
 from __future__ import annotations
 

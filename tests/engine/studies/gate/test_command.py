@@ -311,7 +311,7 @@ def test_a_file_that_the_policy_points_at_is_passed_in(run: Run) -> None:
     arguments = ("--policy", "aware.yaml", "--snapshot", "cluster.json", "--max-moved", "any")
 
     def count_warnings(*options: str) -> int:
-        """How much is said of the path."""
+        """Count the warnings about the path."""
         return sum("policyConfigPath" in warning for warning in json.loads(run(*arguments, *options)[1])["warnings"])
 
     assert (count_warnings(), count_warnings("--file", "/etc/crane.yaml=crane.yaml")) == (1, 0)

@@ -1,4 +1,4 @@
-"""Which nodes do work, at a time and over all of it."""
+"""Nodes that do work, at a time and over all of it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SEEDS = st.integers(0, 10_000)
 
 
 def walked(outcome: RunOutcome, time: float) -> list[int]:
-    """Where each pod is, by one move after the other."""
+    """Follow the moves one after the other and return each pod's node."""
     places = [-1] * len(outcome.pods)
     for at, row, place, kind in zip(
         outcome.moves.time, outcome.moves.pod, outcome.moves.node, outcome.moves.kind, strict=True
@@ -207,7 +207,7 @@ def test_a_long_run_is_sampled_less_often() -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waits:
-    """When pods began to wait."""
+    """Times at which pods began to wait."""
 
     time: Floats
     names: list[str]

@@ -1,4 +1,4 @@
-"""Which of many trials are best."""
+"""Best trials of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much an objective depends on each dimension."""
+"""Dependence of an objective on each dimension."""
 
 from __future__ import annotations
 

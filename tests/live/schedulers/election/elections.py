@@ -98,7 +98,7 @@ class Step(Generic[Answer]):
 
 
 class Line:
-    """How a candidate reaches its servers: every call stops twice, before it is done and before its answer arrives."""
+    """Line from a candidate to its servers: every call stops twice, before it is done and before its answer arrives."""
 
     def __init__(self) -> None:
         self.pending: Step[Any] | None = None

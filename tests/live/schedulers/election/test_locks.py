@@ -1,4 +1,4 @@
-"""Which kinds of locks keep each other out, and how one gets from one to another."""
+"""Kinds of locks that keep each other out, and the way from one to another."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(
 
 
 def test_endpoints_and_leases_alone_do_not_keep_each_other_out() -> None:
-    """Why a migration goes by way of the pair."""
+    """A migration goes by way of the pair, because with these two alone both lead."""
     locks = Locks()
     candidate, other = locks.on_endpoints("a"), locks.on_lease("b")
     candidate.acquire_or_renew()

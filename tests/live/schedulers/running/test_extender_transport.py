@@ -1,4 +1,4 @@
-"""Which extenders a live scheduler may ask: the operator's list for them, at every step from saving to connecting."""
+"""Extenders that a live scheduler may ask: the operator's list, at every step from saving to connecting."""
 
 from __future__ import annotations
 
