@@ -75,7 +75,7 @@ def table(rows: list[Growth]) -> str:
         "# Growth",
         "",
         f"Pods per second on one core, every node scored, {PENDING} pods of each kind one after the other, "
-        f"{PODS_A_NODE} pods bound to each node before. `make growth` measures it anew.",
+        f"{PODS_A_NODE} pods bound to each node before. `make growth` measures it.",
         "",
         "![Pods per second by number of nodes](growth.svg)",
         "",

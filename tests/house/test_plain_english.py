@@ -31,22 +31,15 @@ STRUCK = (
 )
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {
-    r"\banew\b": 12,
-    r"\bby itself\b": 4,
-    r"\bfor want of\b": 1,
-    r"\bgo(es)? on\b": 6,
-    r"\bin place of\b": 11,
-    r"\b(?<!is )(?<!was )left out: (?=\w)": 1,
-    r"\bthat (is|are) there\b": 5,
-    r"\btold\b": 16,
-    r"\bwhatever\b": 9,
-    r"\bwhoever\b": 6,
-    r"\bwork(s|ed)? (it |them )?out\b": 13,
-    r"\bsaid\b": 18,
-    r"\bstands?\b": 62,
+    r"\bby itself\b": 2,
+    r"\btold\b": 2,
+    r"\bwhatever\b": 1,
+    r"\bwork(s|ed)? (it |them )?out\b": 5,
+    r"\bsaid\b": 17,
+    r"\bstands?\b": 48,
     r"\bat a time\b": 16,
-    r"\bof (its|their) own\b": 27,
-    r"\bthose of\b": 34,
+    r"\bof (its|their) own\b": 24,
+    r"\bthose of\b": 31,
 }
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
