@@ -31,14 +31,9 @@ STRUCK = (
 )
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {
-    r"\bby itself\b": 2,
-    r"\btold\b": 2,
-    r"\bwhatever\b": 1,
-    r"\bwork(s|ed)? (it |them )?out\b": 5,
-    r"\bsaid\b": 17,
-    r"\bstands?\b": 48,
+    r"\bstands?\b": 10,
     r"\bat a time\b": 16,
-    r"\bof (its|their) own\b": 24,
+    r"\bof (its|their) own\b": 22,
     r"\bthose of\b": 31,
 }
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
