@@ -32,8 +32,8 @@ STRUCK = (
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {
     r"\bstands?\b": 10,
-    r"\bat a time\b": 16,
-    r"\bof (its|their) own\b": 22,
+    r"\bat a time\b": 15,
+    r"\bof (its|their) own\b": 20,
     r"\bthose of\b": 31,
 }
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
