@@ -229,7 +229,7 @@ def check_decisions_page(page: Page, kubectl: Kubectl) -> None:
     for name, result in (("first", "Bound"), ("second", "Denied"), ("third", "Expired")):
         expect(table.get_by_role("row", name=name).first).to_contain_text(result)
     create_pod(kubectl, "fourth")
-    page.get_by_role("link", name="1 new decision, show").click()
+    page.get_by_role("link", name="Show 1 new decision").click()
     expect(table.get_by_role("row", name="fourth")).to_contain_text("Held for approval")
     page.locator("#id_result").select_option("denied")
     page.get_by_role("button", name="Filter").click()

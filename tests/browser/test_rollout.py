@@ -33,7 +33,7 @@ def test_a_newer_revision_is_reviewed_and_rolled_out(
     page = page_as("admin")
     page.goto(f"/live/{live.pk}/")
     expect(page.get_by_text("Revision 2 of spread is newer")).to_be_visible()
-    page.get_by_role("link", name="review and roll out").click()
+    page.get_by_role("link", name="Review and roll out").click()
     changes = page.get_by_role("group", name="Differences")
     expect(changes).to_contain_text("MostAllocated")
     effect = page.locator("#effect")

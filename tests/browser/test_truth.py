@@ -110,7 +110,7 @@ def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself
     page.goto(f"/live/{live.pk}/")
     page.route(f"**/live/{live.pk}/", lambda route: held_routes.append(route))
     seed_live.decision(live, "web-new")
-    new = page.get_by_role("link", name="1 new decision, show")
+    new = page.get_by_role("link", name="Show 1 new decision")
     new.click()
     page.locator("#live-now").dispatch_event("refresh")
     page.wait_for_timeout(500)  # so long it would renew itself, and take away what was clicked
