@@ -34,7 +34,7 @@ IN_DOCUMENTS = {
     r"\bstands?\b": 10,
     r"\bat a time\b": 15,
     r"\bof (its|their) own\b": 20,
-    r"\bthose of\b": 31,
+    r"\bthose of\b": 30,
 }
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
