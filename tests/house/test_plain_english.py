@@ -31,6 +31,8 @@ STRUCK = (
 )
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {
+    r"\bcomes? to\b": 0,
+    r"\bsaid\b": 0,
     r"\bstands?\b": 2,
     r"\bat a time\b": 15,
     r"\bof (its|their) own\b": 19,
