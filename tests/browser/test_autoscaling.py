@@ -150,7 +150,7 @@ def test_node_groups_are_asked_about(
     page = page_as("viewer")
     page.set_viewport_size({"width": width, "height": 900})
     page.goto("/autoscaling/?cluster=demo")
-    page.get_by_role("link", name="Ask cluster-autoscaler").click()
+    page.get_by_role("link", name="Cluster Autoscaler").click()
     document = page.get_by_label("Node groups as YAML")
     ready = document.input_value()
     document.fill(ready.replace("expander: least-waste", "expander: cheapest"))

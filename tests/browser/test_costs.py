@@ -46,7 +46,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     seed_runs.packed(editor)
     page = page_as("editor")
     page.goto("/?cluster=demo")
-    page.get_by_role("navigation").get_by_role("link", name="Cost", exact=True).click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Savings").click()
     expect(page.locator("h1")).to_have_text("demo has 60 nodes and no prices")
     take_screenshot(page, "costs-hours")
     page.get_by_role("link", name="Set prices of demo").click()

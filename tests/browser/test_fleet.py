@@ -41,8 +41,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
 ) -> None:
     seed_runs.packed(editor)
     page = page_as("editor")
-    page.goto("/?cluster=demo")
-    page.get_by_role("navigation").get_by_role("link", name="Fleet", exact=True).click()
+    page.goto("/fleet/")
     expect(page.locator("#fleet .notice")).to_contain_text("3 clusters are still being computed")
     summaries.refresh_stale(300, force=True)
     # The page asks again by itself.

@@ -127,7 +127,8 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
 def test_one_leads_from_the_skew_to_a_time_a_group_and_a_node(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/?cluster=demo")
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Usage").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Nodes").click()
+    page.get_by_role("link", name="Use over time").click()
     assert re.match(r"Node skew is \d+ points: [\w-]+ at \d+ %, [\w-]+ at \d+ %", page_heading(page))
     box = wait_for_chart(page).bounding_box()
     assert box is not None

@@ -42,7 +42,8 @@ def test_from_the_skew_to_saved_weights(
     expect(page.locator("h1")).to_contain_text(re.compile(r"Node skew is \d+ points"))
     if width < 900:
         page.get_by_role("button", name="Menu").click()
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Load-aware scores").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Policies").click()
+    page.get_by_role("link", name="Load curves").click()
     page.wait_for_selector("[data-figure=score-curves] .main-svg")
     page.get_by_role("link", name="Edit weights").click()
     page.wait_for_url("**/policies/default/")  # with its scripts
