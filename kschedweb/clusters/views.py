@@ -108,9 +108,9 @@ def import_files(request: PageRequest) -> HttpResponse:
                     gettext("Imported %(objects)s objects into %(cluster)s%(left_out)s.")
                     % {"objects": f"{objects:,}", "cluster": cluster.name, "left_out": left_out},
                 )
-                # What was left out is listed on the cluster's own page.
+                # What was left out, or is doubtful, is listed on the cluster's own page.
                 overview = f"{reverse('overview')}?{urlencode({'cluster': cluster.name})}"
-                return redirect(reverse("cluster", args=[cluster.name]) if read.left_out else overview)
+                return redirect(reverse("cluster", args=[cluster.name]) if read.problems else overview)
     context = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024, "resources": RESOURCES}
     return render(request, "clusters/cluster_import.html", context, status=status)
 
