@@ -40,7 +40,7 @@ def test_a_dry_run_is_read_and_exported(
     page = page_as("viewer")
     page.goto("/descheduling/?cluster=demo")
     page.get_by_label("Policy of the descheduler").select_option("spare@1")
-    page.get_by_label("Cycles").fill("3")
+    page.get_by_label("Cycles", exact=True).fill("3")
     page.get_by_role("button", name="Dry run").click()
     page.wait_for_selector("#gains-title")
     answer = page.locator("h1").inner_text()

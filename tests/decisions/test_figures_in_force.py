@@ -133,7 +133,7 @@ def test_the_decision_says_where_the_figures_are_from_and_how_old(
     assert answer["watermarks"]["nodes"] == 2
     assert 599 < answer["watermarks"]["oldest"] < 602
     page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", {"policy": "water"}))
-    assert "Usage data: 2 of 2 nodes, 10 min old at the snapshot" in page
+    assert "2 of 2 nodes, 10 min old at the snapshot" in page
     query = {"policy": "water", "node": "warm", "cell": "HheWaterLevelBalance"}
     page = html_of(client_as("viewer").get("/decision/demo/d/web-1-x/", query))
     for part in (
