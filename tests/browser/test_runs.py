@@ -57,7 +57,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     expect(page.locator("main")).to_contain_text(FLAT)
 
     page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Runs").click()
-    page.get_by_role("navigation", name="Views of this page").get_by_role("link", name="Comparisons").click()
+    page.get_by_role("navigation", name="Simulations").get_by_role("link", name="Comparisons").click()
     page.get_by_role("link", name="Compare policies").first.click()
     page.locator("#id_reference").select_option("default@1")
     page.get_by_role("searchbox", name="Find a policy: Policies").fill("pack")

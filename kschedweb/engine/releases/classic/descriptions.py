@@ -149,7 +149,7 @@ PREDICATES = (
         "PodFitsResources",
         PREDICATE,
         "nodes without room. A pod that asks for anything is rejected by a node where CPU, memory or ephemeral storage "
-        "is overcommitted, whatever it asks for",
+        "is overcommitted, even if it asks for something else",
         "Room is allocatable less what pods there request. Extended resources that an extender manages can be left "
         "to it.",
         (ROOM,),
