@@ -50,7 +50,7 @@ def test_from_the_first_login_to_a_policy_that_the_scheduler_accepts(
     stuck = next(pod for pod in pods if "Insufficient cpu" in (decisions[pod["name"]].get("message") or ""))
     page.goto("/pods/?cluster=demo")
     page.get_by_role("link", name=stuck["name"], exact=True).first.click()
-    assert "0/" in page.locator("main").inner_text()
+    page.locator("main summary", has_text="Details").first.click()
     assert decisions[stuck["name"]]["message"] in page.locator("main").inner_text()
 
     # A weight is changed in the form and saved …
