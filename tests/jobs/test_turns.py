@@ -209,7 +209,7 @@ def test_pages_and_rest_show_the_limits_and_one_s_place(
     page = client_as("editor").get(reverse("jobs"))
     limits = page.context["limits"]
     assert [limits[name] for name in ("running", "running_most", "waiting", "waiting_most")] == [0, 4, 2, 200]
-    assert "0 of at most 4 run" in page.content.decode()
+    assert "Your jobs: 0 of 4 running" in page.content.decode()
     assert [row.place for row in page.context["page"].rows] == [4, 2, 3, 1]
     assert "Number 4 in the queue" in page.content.decode()
     assert client_as("editor").get(reverse("job", args=[theirs[0].pk])).context["job"].place == 2

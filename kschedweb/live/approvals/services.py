@@ -121,7 +121,7 @@ def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
         raise refusal
     if not transitions.lift_denial(row.pk, now=timezone.now(), by=user.get_username()):
         raise Conflict(
-            gettext("%(pod)s is not denied: the request is %(lower)s.")
+            gettext("No denial of %(pod)s is in force: the request is %(lower)s.")
             % {"pod": row.pod, "lower": row.get_state_display().lower()}
         )
     audit.record(user, "approval.reopened", row, row.pod, node=row.node, uid=row.uid)

@@ -123,7 +123,7 @@ def test_a_person_who_is_asked_reopens_it(live: LiveScheduler) -> None:
         services.request_reopen(user=person("viewer"), request_id=row.pk)
     services.request_reopen(user=person("admin"), request_id=row.pk)
     assert AuditEntry.objects.filter(verb="approval.reopened", object_id=str(row.pk)).count() == 1
-    with pytest.raises(ApplicationError, match="No denial of default/web-1 stands"):
+    with pytest.raises(ApplicationError, match="No denial of default/web-1 is in force"):
         services.request_reopen(user=person("admin"), request_id=row.pk)
     try_pod(live, 2)
     anew = ApprovalRequest.objects.get(open=True)
