@@ -92,7 +92,7 @@ def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
     visitor = CountingVisitor(page)
     visitor.do("1. Press **Try a policy change**.")
     page.get_by_label("Pack pods onto fewer nodes").check()
-    page.locator("#effect .cell.changed").first.wait_for()
+    page.locator("#effect .nodemap-svg").first.wait_for()
     assert not TriedChange.objects.exists()
     axe(page)
     page.get_by_role("button", name="Next").click()
