@@ -200,7 +200,10 @@ class TestClassicPolicy:
         ("process", "message"),
         [
             ({"version": "1.9"}, "process.version: is not known; there are release, featureGates, files"),
-            ({"release": "newest"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
+            (
+                {"release": "newest"},
+                "process.release: must be one of 1.34, 1.35, 1.36, 1.37, 1.38 preview (1.38.0-beta.0)",
+            ),
             ({"featureGates": {"Nope": True}}, "process.featureGates: unrecognized feature gate: Nope"),
             ({"featureGates": ["Nope"]}, "process.featureGates: must be names with true or false"),
         ],
