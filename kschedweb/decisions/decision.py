@@ -9,15 +9,16 @@ from kschedweb.decisions.devices.inspection import inspect_devices
 from kschedweb.decisions.devices.tables import build_tables
 from kschedweb.decisions.presentation import Presentation
 from kschedweb.decisions.presenters import get_presenter
-from kschedweb.decisions.presenters.noderesourcesfit import find_shortages
+from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
     from kschedweb.decisions.devices.tables import DevicesOnNode
     from kschedweb.decisions.page_parts import Arithmetic
-    from kschedweb.decisions.words import RejectionReason, Shortage, VerdictReading
+    from kschedweb.decisions.words import RejectionReason, VerdictReading
     from kschedweb.engine import Status
     from kschedweb.engine.state.columns import Ints
+    from kschedweb.engine.studies.fixes.shortages import ResourceShortage
 
 
 class Decision(Presentation):
@@ -38,8 +39,8 @@ class Decision(Presentation):
     def explain_verdict(self, node: int, status: Status) -> VerdictReading:
         return get_presenter(status.plugin).reading(self.case.snapshot, self.case.pod, node, status)
 
-    def list_shortages(self, node: int) -> list[Shortage]:
-        return find_shortages(self.case.snapshot, self.case.pod, node)
+    def list_shortages(self, node: int) -> list[ResourceShortage]:
+        return find_resource_shortages(self.case.snapshot, self.case.pod, node)
 
     def devices_on_node(self, node: int) -> DevicesOnNode | None:
         inspection = inspect_devices(self.case, node)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.devices.tables import DevicesOnNode
     from kschedweb.engine import Explanation, Status
     from kschedweb.engine.releases.classic import Algorithm
+    from kschedweb.engine.studies.fixes.shortages import ResourceShortage
 
 UNKNOWN = gettext_noop("The answer depends on something that is not simulated here, so none is given.")
 UNSCORED = gettext_noop("Nothing scores nodes under this policy, so every node scores 1.")
@@ -58,7 +59,7 @@ class Presentation(Matrix, ABC):
     def explain_verdict(self, node: int, status: Status) -> words.VerdictReading: ...
 
     @abstractmethod
-    def list_shortages(self, node: int) -> list[words.Shortage]:
+    def list_shortages(self, node: int) -> list[ResourceShortage]:
         """Return the resources that a node lacks, worst first."""
 
     @abstractmethod

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext
 
 from kschedweb.web.translating import fix_spacing
-from kschedweb.web.units import format_amount
 
 
 @dataclass(frozen=True)
@@ -28,23 +27,6 @@ class RejectionReason(NamedTuple):
     text: str
     # The plugin's fact, such as the resource that is short.
     fact: Any = None
-
-
-@dataclass(frozen=True)
-class Shortage:
-    """The requested, free and allocatable amount of ``resource`` on a node."""
-
-    resource: str
-    requested: int
-    free: int
-    allocatable: int
-
-    @property
-    def missing(self) -> int:
-        return self.requested - self.free
-
-    def __str__(self) -> str:
-        return format_amount(self.missing, self.resource) + resource_suffix(self.resource)
 
 
 def resource_suffix(resource: str) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kschedweb.decisions.presenters import get_presenter
-from kschedweb.decisions.presenters.noderesourcesfit import find_shortages
 from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.status import unschedulable
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
 
 from .conftest import HEAD
 
@@ -115,7 +115,7 @@ def test_anti_affinity_names_what_must_not_be_near() -> None:
 
 def test_the_nearest_miss_of_equals_is_the_one_that_lacks_least() -> None:
     snapshot = Snapshot.from_objects([node(), pod(requests={"cpu": "5", "memory": "12Gi"})])
-    missing = find_shortages(snapshot, snapshot.get_pod("default/web"), 0)
+    missing = find_resource_shortages(snapshot, snapshot.get_pod("default/web"), 0)
     assert [str(item) for item in missing] == ["4Gi memory", "1 CPU"]
 
 

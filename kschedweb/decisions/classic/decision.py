@@ -18,8 +18,9 @@ from kschedweb.engine.releases.classic.catalogue import ALL_NODES
 if TYPE_CHECKING:
     from kschedweb.decisions.case import AnyCase, ClassicCase
     from kschedweb.decisions.page_parts import Arithmetic, FilterVerdict
-    from kschedweb.decisions.words import Shortage, VerdictReading
+    from kschedweb.decisions.words import VerdictReading
     from kschedweb.engine import Status
+    from kschedweb.engine.studies.fixes.shortages import ResourceShortage
 
 # The schedulerName of pods that name none.
 TODAY = "default-scheduler"
@@ -58,7 +59,7 @@ class ClassicDecision(Presentation):
     def explain_verdict(self, node: int, status: Status) -> VerdictReading:
         return words.explain_status(self.case, node, status)
 
-    def list_shortages(self, node: int) -> list[Shortage]:
+    def list_shortages(self, node: int) -> list[ResourceShortage]:
         return words.find_shortages(self.case, node)
 
     def summarize_reason(self, reason: RejectionReason) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from kschedweb.decisions.presenters import get_presenter
-from kschedweb.decisions.words import RejectionReason, Shortage, VerdictReading, join_with_and, resource_suffix
+from kschedweb.decisions.words import RejectionReason, VerdictReading, join_with_and, resource_suffix
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, is_tolerated
 from kschedweb.engine.plugins import interpodaffinity, nodeaffinity, nodename, nodeports, nodeunschedulable
 from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.engine.releases.classic import reasons as then
 from kschedweb.engine.releases.classic.objects import BASIC, get_requests, list_sources
+from kschedweb.engine.studies.fixes.shortages import ResourceShortage
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_amount
 
@@ -71,7 +72,7 @@ CONDITIONS = {
 }
 
 
-def find_shortages(case: ClassicCase, node: int) -> list[Shortage]:
+def find_shortages(case: ClassicCase, node: int) -> list[ResourceShortage]:
     """The resources that a node lacks, or that are overcommitted there, worst first."""
     snapshot, pod_resources = case.snapshot, get_requests(case.pod)
     if pod_resources.is_empty:
@@ -81,7 +82,7 @@ def find_shortages(case: ClassicCase, node: int) -> list[Shortage]:
         has = int(snapshot.resource_row(snapshot.allocatable, name)[node])
         free = has - int(snapshot.resource_row(snapshot.requested, name)[node])
         if pod_resources.requests.get(name, 0) > free:
-            shortages.append(Shortage(name, pod_resources.requests.get(name, 0), free, has))
+            shortages.append(ResourceShortage(name, pod_resources.requests.get(name, 0), free, has))
     return sorted(shortages, key=lambda item: -item.missing / max(item.requested, 1))
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
 from kschedweb.decisions.presenters.base import Presenter, args_of, get_plugin
-from kschedweb.decisions.words import Shortage, VerdictReading, resource_suffix
+from kschedweb.decisions.words import VerdictReading, resource_suffix
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.noderesourcesfit import (
     LEAST_ALLOCATED,
@@ -18,6 +18,7 @@ from kschedweb.engine.plugins.noderesourcesfit import (
     RATIO,
     NodeResourcesFit,
 )
+from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_amount
 
@@ -40,7 +41,7 @@ class ResourcesFitPresenter(Presenter):
                 % {"name": name, "pod_count": snapshot.pod_count[node], "pod_limit": snapshot.pod_limit[node]}
             )
             remedies.append(gettext("remove a pod from it"))
-        for short in find_shortages(snapshot, pod, node):
+        for short in find_resource_shortages(snapshot, pod, node):
             if short.resource not in status.facts:
                 continue
             unit, free = resource_suffix(short.resource), format_amount(max(short.free, 0), short.resource)
@@ -129,18 +130,6 @@ def _strategy_formula(case: Case, strategy: str, after: int, size: int) -> str:
         "value": min(after, size) * 100 // size,
         "points": points,
     }
-
-
-def find_shortages(snapshot: EngineSnapshot, pod: Pod, node: int) -> list[Shortage]:
-    """Return the resources of which the node at a position has too little for ``pod``, worst first."""
-    shortages = []
-    for resource, request in pod.requests.items():
-        column = snapshot.resources.get(resource)
-        allocatable = int(snapshot.allocatable[column, node]) if column is not None else 0
-        used = int(snapshot.requested[column, node]) if column is not None else 0
-        if request > 0 and request > allocatable - used:
-            shortages.append(Shortage(resource, request, allocatable - used, allocatable))
-    return sorted(shortages, key=lambda item: -item.missing / item.requested)
 
 
 PRESENTER = ResourcesFitPresenter("NodeResourcesFit")

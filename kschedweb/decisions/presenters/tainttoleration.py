@@ -10,7 +10,7 @@ from django.utils.translation import gettext, ngettext
 from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.decisions.words import VerdictReading, join_with_and
-from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, is_tolerated
+from kschedweb.engine.objects.taints import PREFER_NO_SCHEDULE, find_untolerated, is_tolerated
 from kschedweb.engine.plugins.tainttoleration import TAINTED
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -27,7 +27,7 @@ class TaintTolerationPresenter(Presenter):
     short = {TAINTED: _("has taints the pod does not tolerate")}
 
     def reading(self, snapshot: EngineSnapshot, pod: Pod, node: int, status: Status) -> VerdictReading:
-        missing = _untolerated_taints(snapshot.nodes[node].taints, pod)
+        missing = find_untolerated(snapshot.nodes[node].taints, pod.tolerations)
         return VerdictReading(
             ngettext(
                 "%(node)s is tainted %(taints)s, and the pod does not tolerate it",
@@ -43,11 +43,11 @@ class TaintTolerationPresenter(Presenter):
         # Nodes with equal taints share a code, so tolerations are compared once per set of taints.
         codes, sets = snapshot.taint_sets()
         kinds: dict[tuple[Taint, ...], int] = {}
-        numbers = [kinds.setdefault(_untolerated_taints(taints, pod), len(kinds)) for taints in sets]
+        numbers = [kinds.setdefault(find_untolerated(taints, pod.tolerations), len(kinds)) for taints in sets]
         return np.array(numbers, dtype=np.int64)[codes]
 
     def of_kind(self, snapshot: EngineSnapshot, pod: Pod, node: int) -> str:
-        missing = _untolerated_taints(snapshot.nodes[node].taints, pod)
+        missing = find_untolerated(snapshot.nodes[node].taints, pod.tolerations)
         label = gettext("untolerated taint") if len(missing) == 1 else gettext("untolerated taints")
         return f"{label} {join_with_and([f'{{{taint}}}' for taint in missing])}"
 
@@ -66,12 +66,6 @@ class TaintTolerationPresenter(Presenter):
     def normalization(self, raws: list[int], raw: int) -> str:
         high = max(raws)
         return gettext("no feasible node has such taints: 100 for all") if high <= 0 else f"100 − 100 × {raw} ÷ {high}"
-
-
-def _untolerated_taints(taints: tuple[Taint, ...], pod: Pod) -> tuple[Taint, ...]:
-    """Return those of ``taints`` that keep the pod away."""
-    hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
-    return tuple(taint for taint in hard if not is_tolerated(taint, pod.tolerations))
 
 
 PRESENTER = TaintTolerationPresenter("TaintToleration")

@@ -12,7 +12,6 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.amounts import format_amount
 from kschedweb.engine.objects.labels import Requirement
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import find_untolerated
@@ -24,7 +23,7 @@ from kschedweb.engine.studies.fixes.changes import Fix
 from kschedweb.engine.studies.fixes.devices import DeviceChain, find_device_chains
 from kschedweb.engine.studies.fixes.owners import PodSource
 from kschedweb.engine.studies.fixes.search import find_fixes, iterate_candidates
-from kschedweb.engine.studies.fixes.shortages import find_resource_shortages
+from kschedweb.engine.studies.fixes.shortages import find_resource_shortages, format_resource
 from kschedweb.engine.values import dataclass
 
 # Nodes with their scores.
@@ -276,12 +275,6 @@ def _describe_shortage(pod: Pod, resource: str) -> str:
     return f"have less than {format_resource(pod.requests.get(resource, 0), resource)} free"
 
 
-def format_resource(amount: int, resource: str) -> str:
-    """Return an amount with the name of its resource: "20.25 CPU", "1.5Gi memory"."""
-    text = format_amount(amount, resource)
-    return text if resource == "cpu" else f"{text} {resource}"
-
-
 def describe_nearest(snapshot: Snapshot, pod: Pod, explanation: Explanation) -> str:
     """Return what keeps the pod off the node that comes nearest to taking it; "" if there is none."""
     if explanation.chosen is not None:
@@ -293,7 +286,7 @@ def describe_nearest(snapshot: Snapshot, pod: Pod, explanation: Explanation) -> 
     for status in statuses:
         shortages = [item for item in find_resource_shortages(snapshot, pod, node) if item.resource in status.facts]
         if status.plugin == "NodeResourcesFit" and shortages:
-            texts += [f"lacks {format_resource(item.missing, item.resource)}" for item in shortages]
+            texts += [f"lacks {item}" for item in shortages]
         else:
             texts += [text for _, text, _ in _describe_status(snapshot, pod, status, [node])]
     singular = [to_singular(text) for text in texts]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kschedweb.engine.objects.amounts import format_amount
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
@@ -22,6 +24,15 @@ class ResourceShortage:
     @property
     def missing(self) -> int:
         return self.requested - self.free
+
+    def __str__(self) -> str:
+        return format_resource(self.missing, self.resource)
+
+
+def format_resource(amount: int, resource: str) -> str:
+    """Return an amount with the name of its resource: "20.25 CPU", "1.5Gi memory"."""
+    text = format_amount(amount, resource)
+    return text if resource == CPU else f"{text} {resource}"
 
 
 def find_resource_shortages(snapshot: Snapshot, pod: Pod, node: int) -> list[ResourceShortage]:
