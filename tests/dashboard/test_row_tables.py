@@ -55,7 +55,7 @@ def test_a_page_has_the_columns_with_labels_as_rows_and_as_cards() -> None:
 def test_a_file_has_the_same_rows_with_keys_as_heads() -> None:
     lines = b"".join(export_table("csv", "x", TABLE, ROWS)).decode().splitlines()
     assert lines == ["pod,node,number,plugin", "shop/a,n1,1200,<PodLifeTime>", '"""b""",,1,<PodLifeTime>']
-    response = export_table("json", "x", TABLE, ROWS)
-    assert json.loads(b"".join(response))["items"][0] == {  # type: ignore[arg-type]
+    text = b"".join(export_table("json", "x", TABLE, ROWS))
+    assert json.loads(text)["items"][0] == {
         "pod": "shop/a", "node": "n1", "number": 1200, "plugin": "<PodLifeTime>",
     }  # fmt: skip

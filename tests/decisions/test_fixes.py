@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -13,6 +14,7 @@ from rest_framework.test import APIClient
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions.fixes import present_fixes
 from kschedweb.decisions.redaction import redact_fixes
+from kschedweb.engine.json_types import Json
 from tests.engine.builders import node, pod
 from tests.support.html import elements
 
@@ -66,5 +68,5 @@ def test_a_device_that_nobody_offers_shows_its_chain(
 def test_a_fix_of_a_namespace_that_the_user_may_not_view_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kschedweb.decisions.redaction.can_see_namespace", lambda _, name: name == "ours")
     keys = [{"namespace": name} for name in ("ours", "theirs", "")]
-    fixes = [{"changes": [{"object": key}]} for key in keys]
-    assert redact_fixes("cluster", fixes) == [fixes[0], fixes[2]]  # type: ignore[arg-type]
+    fixes: list[Json] = [{"changes": [{"object": key}]} for key in keys]
+    assert redact_fixes(uuid4(), fixes) == [fixes[0], fixes[2]]

@@ -65,10 +65,10 @@ def show_node(request: PageRequest, node: str) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def show_place(request: HttpRequest, node: str) -> HttpResponse:
+def show_place(request: PageRequest, node: str) -> HttpResponse:
     """Show the cells of the pod ?pod=, for a node whose pods were too many to explain at once."""
     snapshot, revision, _ = _read_address(request, node)
-    report = services.find_report(request.user, snapshot, revision, node, places=False)  # type: ignore[arg-type]
+    report = services.find_report(request.user, snapshot, revision, node, places=False)
     key = request.GET.get("pod", "")
     lines = [] if isinstance(report, Question) else rows.build_lines(report)
     line = next((line for line in lines if line.key == key), None)

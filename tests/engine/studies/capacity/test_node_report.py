@@ -9,6 +9,7 @@ import pytest
 from kschedweb.clusters.demo import generate_cluster
 from kschedweb.engine import Snapshot
 from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import Edition, classic_release
 from kschedweb.engine.studies.capacity.drain import BUDGET, DAEMON_SET, NO_ROOM, UNMANAGED, rehearse_drain
@@ -72,7 +73,7 @@ def test_a_pod_that_another_node_would_get_now_is_behind() -> None:
         ([node("a"), pod("x", "a", spec={"schedulerName": "other"})], PlaceVerdict.FOREIGN, FOREIGN),
     ],
 )
-def test_why_a_pod_is_here_and_why_it_stays(objects, verdict: PlaceVerdict, obstacle: str) -> None:  # type: ignore[no-untyped-def]
+def test_why_a_pod_is_here_and_why_it_stays(objects: list[Json], verdict: PlaceVerdict, obstacle: str) -> None:
     place = explain_place(snapshot(*objects), configuration(), "default/x")
     assert (place.verdict, place.obstacle) == (verdict, obstacle)
     assert bool(place.obstacle_message) == (obstacle not in ("", DAEMON_SET))
