@@ -183,8 +183,8 @@ def _draw_flows(levels: Json, changes: Sequence[Json]) -> tuple[tuple[Band, ...]
     flows: Counter[tuple[str, str]] = Counter()
     for change in changes:
         if change["of"] == ALL and change["what"] == MOVED:
-            pair = (zone_by_node.get(change[side]) or gettext("no zone") for side in ("current", "changed"))
-            flows[tuple(pair)] += 1  # type: ignore[index]
+            before, after = (zone_by_node.get(change[side]) or gettext("no zone") for side in ("current", "changed"))
+            flows[before, after] += 1
     if not flows:
         return (), ()
     flows = _join_small_zones(flows)

@@ -376,8 +376,9 @@ class MapChoice:
 
     @classmethod
     def from_address(cls, params: QueryDict) -> MapChoice:
-        fields = {name: value for name, value in params.dict().items() if name not in CHOICES}
-        return cls(params.get("show", ""), params.get("by", ""), fields)  # type: ignore[arg-type]
+        values = {name: str(value) for name, value in params.dict().items()}
+        fields = {name: value for name, value in values.items() if name not in CHOICES}
+        return cls(values.get("show", ""), values.get("by", ""), fields)
 
 
 def make_inline_map(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import field, replace
+from typing import Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
@@ -244,6 +245,6 @@ def _sort_key(raw: Json) -> str:
     return f"{get_string(metadata, 'namespace')}/{get_string(metadata, 'name')}"
 
 
-def with_workload(info: WorkloadInfo, state: QueueState, **changes: object) -> WorkloadInfo:
+def with_workload(info: WorkloadInfo, state: QueueState, **changes: Any) -> WorkloadInfo:
     """Return what is known of a workload with other fields."""
-    return state.world.create_info(replace(info.workload, **changes))  # type: ignore[arg-type]
+    return state.world.create_info(replace(info.workload, **changes))

@@ -380,5 +380,5 @@ def _sum_up_again(nodes: Iterable[QuotaNode]) -> None:
             root = root.parent
         if isinstance(root, CachedClusterQueue):
             root.reset_subtree_quota()
-        else:
-            accumulate_cohort(root)  # type: ignore[arg-type]
+        elif isinstance(root, CohortNode):
+            accumulate_cohort(root)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from math import ceil
+from typing import Any
 
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.controllers.naming import draw_name
@@ -108,9 +109,9 @@ class AutoscalerContext(Actor):
                 self.pods.remove_pod(life, now)
         self.simulation.remove_node(name, now)
 
-    def change_node(self, name: str, now: float, **changes: object) -> None:
+    def change_node(self, name: str, now: float, **changes: Any) -> None:
         """Change the node's object."""
-        self.simulation.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
+        self.simulation.nodes.change_node(NodeChanges(now, name, **changes), now)
 
     def pods_to_move(self, node: str) -> list[PodLife]:
         """Return the node's pods that have to go elsewhere, without those that are leaving already."""
