@@ -158,7 +158,7 @@ def test_text_with_an_error_is_not_lost(open_overview: Callable[..., Page]) -> N
 def test_the_door_opens_without_javascript(open_overview: Callable[..., Page]) -> None:
     page = open_overview(javascript=False)
     page.get_by_role("link", name="Try a policy change").click()
-    page.get_by_label("NodeResourcesFit").fill("5")
+    page.get_by_role("spinbutton", name="Prefer empty nodes").fill("5")
     page.get_by_role("button", name="Show the effect").click()
     page.locator("#next").wait_for()
     tried_change = TriedChange.objects.get()
