@@ -223,7 +223,7 @@ class UserTokenDetail(APIView):
 
 
 class DisplaySerializer(serializers.ModelSerializer[User]):
-    """How pages look to you."""
+    """The look of pages for this person."""
 
     time_zone = serializers.CharField(
         max_length=64, allow_blank=True, required=False, help_text="Such as `Asia/Tokyo`. Empty: as the browser says."
@@ -300,7 +300,7 @@ class NewGrantSerializer(serializers.Serializer[None]):
 
 
 class GrantList(generics.ListAPIView[Grant]):
-    """Who has which role in which clusters."""
+    """Grants: a person, a role, and the clusters it holds in."""
 
     action_required = Action.ADMINISTER
     serializer_class = GrantSerializer
@@ -343,7 +343,7 @@ class AuditSerializer(serializers.ModelSerializer[AuditEntry]):
 
 
 class AuditList(generics.ListAPIView[AuditEntry]):
-    """Who changed what, newest first."""
+    """Changes and the people who made them, newest first."""
 
     action_required = Action.ADMINISTER
     serializer_class = AuditSerializer

@@ -121,7 +121,7 @@ class CredentialsSerializer(serializers.Serializer[Any]):
 
 
 class ConnectSerializer(CredentialsSerializer):
-    """How to reach a cluster. The secrets in it are encrypted and never shown again."""
+    """Access to a cluster. Its secrets are encrypted and never shown again."""
 
     name = serializers.RegexField(services.NAME.pattern, max_length=63)
     source = serializers.ChoiceField(choices=sorted(services.CONNECTED))  # type: ignore[assignment]

@@ -35,7 +35,7 @@ class Signpost(APIView):
 
     @extend_schema(operation_id="root", tags=["root"], responses=SignpostSerializer)
     def get(self, request: ApiRequest) -> Response:
-        """Where the resources are, and what describes them."""
+        """List the resources and what describes them."""
         names = sorted(set(_list_names(get_resolver().url_patterns)) - DOCUMENTS)
         return Response(
             {

@@ -80,7 +80,7 @@ class CandidateSerializer(serializers.Serializer[Any]):
 
 
 class PreemptionSerializer(serializers.Serializer[Any]):
-    """Where evictions would make room: as many nodes as kube-scheduler looks for, and the one that it takes."""
+    """Nodes where evictions would make room: as many as kube-scheduler looks for, and the one that it takes."""
 
     candidates = serializers.DictField(child=CandidateSerializer())
     node = serializers.CharField()
@@ -155,7 +155,7 @@ class DecisionSerializer(AnsweredSerializer):
 
 @method_decorator(heavy, name="dispatch")
 class DecisionView(APIView):
-    """Why a pod of a snapshot goes where it goes under a policy.
+    """Explain why a pod of a snapshot goes where it goes under a policy.
 
     Of a cluster that is too large to be read here and now, or a pod that takes too long, a job finds it: 202, and the
     answer once the job has ended.

@@ -50,7 +50,7 @@ class ChainLinkSerializer(serializers.Serializer[Any]):
 
 
 class DeviceChainSerializer(serializers.Serializer[Any]):
-    """How a device that no node offers usually comes to be offered, and what the cluster shows of that."""
+    """The chain by which a device is usually offered, and the links that the cluster shows."""
 
     resource = serializers.CharField(help_text="The extended resource, or the device class.")
     family = serializers.CharField(allow_blank=True)

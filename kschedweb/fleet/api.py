@@ -32,7 +32,7 @@ MOST_FOUND = 200
 
 
 class FleetReasonSerializer(serializers.Serializer[Any]):
-    """Why pods are pending under the default policy; a pod counts under each of its reasons."""
+    """A reason why pods are pending under the default policy; a pod counts under each of its reasons."""
 
     reason = serializers.CharField(source="text")
     pods = serializers.IntegerField()

@@ -96,7 +96,7 @@ class JobDetail(APIView):
 
 
 class LimitsSerializer(serializers.Serializer[selectors.UserJobLimits]):
-    """How many of the caller's jobs run and wait, how many may, and what one job may take of memory and time."""
+    """Limits of the caller's jobs: how many run, wait and may, and what one job may take of memory and time."""
 
     running = serializers.IntegerField()
     running_most = serializers.IntegerField()

@@ -173,7 +173,7 @@ class IdleQuotaSerializer(serializers.Serializer[Any]):
 
 
 class QuotaLimitSerializer(serializers.Serializer[Any]):
-    """Where on the way up the tree a resource is limited."""
+    """The place up the tree of quota where a resource is limited."""
 
     flavor = serializers.CharField()
     resource = serializers.CharField()
@@ -224,7 +224,7 @@ class RemedySerializer(serializers.Serializer[Any]):
 
 
 class QueueForecastSerializer(serializers.Serializer[Any]):
-    """When it gets quota: cycles played from now."""
+    """Forecast of when it gets quota: cycles played from now."""
 
     sentence = serializers.CharField()
     run_times = serializers.CharField(allow_blank=True, help_text="How long jobs are taken to run, and why.")
@@ -244,7 +244,7 @@ class CycleNeighbourSerializer(serializers.Serializer[Any]):
 
 
 class NextCycleSerializer(serializers.Serializer[Any]):
-    """What the next cycle makes of a workload that fits."""
+    """Outcome of the next cycle for a workload that fits."""
 
     gets_quota = serializers.BooleanField()
     message = serializers.CharField(allow_blank=True)
@@ -266,7 +266,7 @@ class SmallFlavorSerializer(serializers.Serializer[Any]):
 
 
 class QueuedWorkloadSerializer(serializers.Serializer[Any]):
-    """Why a workload waits."""
+    """The reason why a workload waits."""
 
     workload = serializers.CharField(help_text="`namespace/name`.")
     namespace = serializers.CharField()
@@ -333,7 +333,7 @@ class QueueView(APIView):
 
 @method_decorator(heavy, name="dispatch")
 class QueuedWorkloadView(APIView):
-    """Why a workload waits, whom it would evict, what would let it in, and when it gets quota."""
+    """Explain why a workload waits, whom it would evict, what would let it in, and when it gets quota."""
 
     action_required = Action.VIEW
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PaceSerializer(serializers.Serializer[Any]):
-    """How the sandbox's time passes."""
+    """The pace of the sandbox's time."""
 
     paused = serializers.BooleanField(required=False, help_text="Whether it stands still.")
     speed = serializers.IntegerField(

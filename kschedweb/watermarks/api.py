@@ -89,7 +89,7 @@ class QueryReportSerializer(serializers.Serializer[Any]):
 
 
 class ReportSerializer(serializers.Serializer[Any]):
-    """How one collection went."""
+    """Outcome of a collection."""
 
     at = serializers.FloatField(help_text="Seconds of the epoch.")
     seconds = serializers.FloatField()
@@ -109,7 +109,7 @@ class FreshnessSerializer(serializers.Serializer[Any]):
 
 
 class SourceSerializer(serializers.Serializer[Any]):
-    """Where figures come from, and how the last collection went."""
+    """Source of figures, and the outcome of the last collection."""
 
     kind = serializers.ChoiceField(choices=SourceKind.choices)
     address = serializers.CharField()
@@ -155,7 +155,7 @@ class SourceDetail(APIView):
 
     @extend_schema(responses=SourceSerializer)
     def get(self, request: ApiRequest, name: str) -> Response:
-        """Where the figures of a cluster come from, and how the last collection went."""
+        """Return the source of a cluster's figures, and the outcome of the last collection."""
         return Response(_source_body(cluster_get(name)))
 
     @extend_schema(request=SourceChangeSerializer, responses=SourceSerializer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.conftest import ROOT
@@ -12,6 +14,9 @@ MOST_FILLER, MOST_FILLER_IN_A_ROOM, MOST_FILLER_IN_TESTS = 0.0015, 0.006, 0.002
 MOST_ONE_WORD_FUNCTIONS = 0.19
 # Class names that may stand in more than two modules.
 SHARED_CLASSES = {"Question": "the model of each app whose questions wait for an answer"}
+
+# Words that begin a clause, where a docstring begins with a verb or a noun.
+CLAUSE_WORDS = {"How", "That", "What", "When", "Where", "Whether", "Which", "Who", "Whom", "Why"}
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +43,15 @@ def test_functions_are_a_verb_and_its_object(tree: TreeNames) -> None:
 def test_a_class_name_says_which(tree: TreeNames) -> None:
     modules_by_class = {name: sorted(modules) for name, modules in tree.classes.items() if len(modules) > 2}
     assert {name: modules for name, modules in modules_by_class.items() if name not in SHARED_CLASSES} == {}
+
+
+@pytest.mark.parametrize("package", ["kschedweb", "tests"])
+def test_docstrings_begin_with_a_verb_or_a_noun(package: str) -> None:
+    clauses = [
+        f"{path.relative_to(ROOT)}: {docstring.splitlines()[0]}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        if (docstring := ast.get_docstring(node)) and docstring.split(maxsplit=1)[0].rstrip(",.:") in CLAUSE_WORDS
+    ]
+    assert clauses == []

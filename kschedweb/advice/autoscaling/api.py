@@ -209,7 +209,7 @@ class AutoscalingView(IdempotencyMixin, APIView):
         responses={200: AutoscalingSerializer, 202: AutoscalingQuestionSerializer},
     )
     def post(self, request: ApiRequest) -> Response:
-        """Which nodes Karpenter would launch and which it would take away, and why.
+        """Find the nodes that Karpenter would launch or take away, and why.
 
         200 with the answer where it is quick to find; else 202, and a job works it out. Nothing happens in the cluster.
         """
@@ -231,7 +231,7 @@ class GroupsView(IdempotencyMixin, APIView):
         responses={200: GroupsSerializer, 202: AutoscalingQuestionSerializer},
     )
     def post(self, request: ApiRequest) -> Response:
-        """Which node groups cluster-autoscaler would give nodes, which nodes it would remove, and why.
+        """Find the node groups that cluster-autoscaler would grow, the nodes it would remove, and why.
 
         200 with the answer where it is quick to find; else 202, and a job works it out. After its documentation; not
         compared with its code. Nothing happens in the cluster.
@@ -321,7 +321,7 @@ class AutoscalingAnswerView(APIView):
 
     @extend_schema(operation_id="autoscaling_answer", responses=AutoscalingQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
-        """How far it is, and its answer once there is one."""
+        """Return its progress, and its answer once there is one."""
         return Response(AutoscalingQuestionSerializer(selectors.question_get(id)).data)
 
 

@@ -60,7 +60,7 @@ class LandingSerializer(serializers.Serializer[Any]):
 
 
 class SpreadSerializer(serializers.Serializer[Any]):
-    """How uneven nodes are, in points of percent of their allocatable."""
+    """Spread of nodes, in points of percent of their allocatable."""
 
     skew = serializers.FloatField(help_text="The fullest less the emptiest.")
     deviation = serializers.FloatField(help_text="Standard deviation.")

@@ -52,7 +52,7 @@ class DeviceConstraintSerializer(serializers.Serializer[Any]):
 
 
 class DeviceRefusalSerializer(serializers.Serializer[Any]):
-    """Why the search finds nothing."""
+    """The reason why the search finds nothing."""
 
     why = serializers.ChoiceField(
         ["short", "constraint", "together"],
@@ -81,7 +81,7 @@ class SelectorAnswerSerializer(serializers.Serializer[Any]):
 
 
 class DeviceObjectionSerializer(serializers.Serializer[Any]):
-    """Why a device cannot be had, whatever selectors say."""
+    """The reason why a device cannot be allocated, whatever selectors say."""
 
     why = serializers.ChoiceField(["elsewhere", "inUse", "notOffered", "tainted", "counters", "capacity", "attribute"])
     text = serializers.CharField()
@@ -133,7 +133,7 @@ class DevicesSerializer(AnsweredSerializer):
 
 @method_decorator(heavy, name="dispatch")
 class DevicesView(APIView):
-    """Which devices a pod gets on a node, and why others are not for it. 202 where a job has to read the cluster."""
+    """Explain which devices a pod gets on a node, and why not others. 202 where a job has to read the cluster."""
 
     action_required = Action.VIEW
 

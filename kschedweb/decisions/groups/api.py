@@ -37,7 +37,7 @@ POLICY, ON = "policy", "on"
 
 
 class PodGroupSerializer(serializers.Serializer[Any]):
-    """How a group of pods stands: a PodGroup, or what pods name as one."""
+    """State of a group of pods: a PodGroup, or what pods name as one."""
 
     namespace = serializers.CharField()
     name = serializers.CharField()
@@ -147,7 +147,7 @@ class NodeOfPodSerializer(serializers.Serializer[Any]):
 
 
 class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
-    """How a group stands, and whether it fits; ``policy``, ``revision`` and ``release`` are those that answer."""
+    """State of a group, and whether it fits; ``policy``, ``revision`` and ``release`` are those that answer."""
 
     scheduler = ResponsibleSchedulerSerializer(
         allow_null=True, help_text="Of its pending pods; null: none is. Of an unknown one `answer` is null."

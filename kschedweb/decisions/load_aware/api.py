@@ -118,7 +118,7 @@ class EntrantSerializer(serializers.Serializer[Any]):
 
 
 class InForceSerializer(serializers.Serializer[Any]):
-    """Where the figures of use are from that decide, and their age when the snapshot was taken."""
+    """Source of the figures of use that decide, and their age when the snapshot was taken."""
 
     origin = serializers.CharField(allow_blank=True, help_text="prometheus, metrics.k8s.io, annotations, demo.")
     nodes = serializers.IntegerField(help_text="Nodes that have figures.")

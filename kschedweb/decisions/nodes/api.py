@@ -45,7 +45,7 @@ class ResourceLevelSerializer(serializers.Serializer[Any]):
 
 
 class PodPlaceSerializer(serializers.Serializer[Any]):
-    """Why a pod is on its node as the policy sees it now, and whether it could leave."""
+    """The reason why a pod is on its node as the policy sees it now, and whether it could leave."""
 
     pod = serializers.CharField()
     verdict = serializers.ChoiceField(
@@ -85,7 +85,7 @@ class PendingGroupSerializer(serializers.Serializer[Any]):
 
 
 class NodeReportSerializer(DecisionSubjectSerializer):
-    """Why a node is as full as it is."""
+    """The reasons why a node is as full as it is."""
 
     node = serializers.CharField()
     cordoned = serializers.BooleanField()
@@ -99,7 +99,7 @@ class NodeReportSerializer(DecisionSubjectSerializer):
 
 @method_decorator(heavy, name="dispatch")
 class NodeReportView(APIView):
-    """Why a node is as full as it is, why each of its pods is there, and whether it could leave.
+    """Explain why a node is as full as it is, why each of its pods is there, and whether it could leave.
 
     Of a cluster that is too large to be read here and now a job finds it: 202, and the answer once the job has ended.
     """

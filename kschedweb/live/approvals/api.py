@@ -95,11 +95,11 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
 
     @extend_schema(responses=ApprovalCountSerializer(many=True))
     def get_approvals(self, row: ApprovalRequest) -> list[Json]:
-        """How many people of which role are asked."""
+        """Return how many people of which role must approve."""
         return list(row.ask.get("approvals") or [])
 
     def get_missing(self, row: ApprovalRequest) -> dict[str, int]:
-        """How many are still missing, by role."""
+        """Return how many approvals are still missing, by role."""
         return rules.missing_approvals(
             row.ask, [vote.role for vote in row.votes.all() if vote.verdict == VoteVerdict.APPROVE]
         )

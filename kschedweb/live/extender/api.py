@@ -80,7 +80,7 @@ class EndpointView(APIView):
 
     @extend_schema(operation_id="live_extender", responses=EndpointAnswerSerializer)
     def get(self, request: Request, live_id: UUID) -> Response:
-        """How a live scheduler answers kube-scheduler, and what to paste there."""
+        """Describe how a live scheduler answers kube-scheduler, and what to paste there."""
         return Response(_represent_endpoint(request, live_get(live_id)))
 
     @extend_schema(

@@ -87,7 +87,7 @@ class PodHistoryView(APIView):
 
     @extend_schema(parameters=[POLICY, REVISION, AT], responses=PodHistorySerializer)
     def get(self, request: ApiRequest, name: str, namespace: str, pod: str) -> Response:
-        """Why a pod was pending, and what changed until it ran: of the pod of this name that was there last by `at`."""
+        """Explain why a pod was pending and what changed until it ran: the last pod of this name by `at`."""
         params = request.query_params
         revision = revision_asked(params.get("policy", "default"), params.get("revision", ""), "policy")
         at = moment_read(params["at"]) if params.get("at") else None

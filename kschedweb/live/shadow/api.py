@@ -80,7 +80,7 @@ class CauseSerializer(serializers.Serializer[Any]):
 
 
 class DriftSerializer(serializers.Serializer[Any]):
-    """How far a policy and another scheduler are apart."""
+    """Distance between a policy and another scheduler."""
 
     span = serializers.CharField()
     engine = serializers.CharField(help_text="The version of kschedweb, and the kube-scheduler it judges as now.")
@@ -94,7 +94,7 @@ class DriftView(APIView):
 
     @extend_schema(operation_id="live_shadow_drift", responses=DriftSerializer, parameters=[SPAN])
     def get(self, request: Request, live_id: UUID) -> Response:
-        """How often the policy agrees, by how much it differs, and by which plugin."""
+        """Return how often the policy agrees, by how much it differs, and by which plugin."""
         live = live_get(live_id)
         span = request.query_params.get("span") or selectors.DEFAULT_SPAN
         if span not in selectors.SPANS:

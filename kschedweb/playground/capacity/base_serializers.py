@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 
 class CapacityTargetSerializer(serializers.Serializer[Any]):
-    """Which cluster, at which time, under which policy."""
+    """The cluster, the time and the policy of a question."""
 
     cluster = serializers.SlugField(max_length=63)
     snapshot = serializers.UUIDField(required=False, help_text="The cluster's newest without one.")

@@ -44,7 +44,7 @@ def _quantities_field(help_text: str) -> serializers.DictField:
 
 
 class PodAskedSerializer(serializers.Serializer[Any]):
-    """Which pods: say it in one of three ways."""
+    """The pods of a question, said in one of three ways."""
 
     workload = serializers.CharField(
         max_length=600,
@@ -111,7 +111,7 @@ class PlacedGangSerializer(serializers.Serializer[Any]):
 
 
 class GangDomainSerializer(serializers.Serializer[Any]):
-    """Why the next gang does not fit a domain."""
+    """The reason why the next gang does not fit a domain."""
 
     domain = serializers.CharField(help_text="'' for all nodes together.")
     nodes = serializers.IntegerField()
@@ -146,7 +146,7 @@ class NodeAskedSerializer(serializers.Serializer[Any]):
 
 
 class CostChangeSerializer(serializers.Serializer[Any]):
-    """How an hour's cost changes, by the price table that the cluster has now."""
+    """Change of an hour's cost, by the price table that the cluster has now."""
 
     unit = serializers.CharField(help_text="The currency.")
     before = serializers.FloatField()

@@ -168,7 +168,7 @@ class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
         operation_id="moves_ask", request=MovesAskSerializer, responses={201: MovesSerializer, 202: MovesSerializer}
     )
     def post(self, request: ApiRequest) -> Response:
-        """Which pods would move from a classic policy to a profile, and by which rule.
+        """Find the pods that would move from a classic policy to a profile, and by which rule.
 
         Where the number of nodes times that of pods is at most 2,000,000, the answer comes at once (201), within 3 s;
         all else answers 202, and a job works it out.

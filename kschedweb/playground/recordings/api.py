@@ -68,7 +68,7 @@ class ClusterRecordingSerializer(serializers.ModelSerializer[Recording]):
 
 
 class RecordingStartSerializer(serializers.Serializer[Any]):
-    """Which cluster, and for how many seconds."""
+    """The cluster to record, and for how many seconds."""
 
     cluster = NameField(queryset=Cluster.objects)
     seconds = serializers.IntegerField(min_value=MIN_SECONDS, max_value=MAX_SECONDS)
@@ -81,7 +81,7 @@ class RecordingScenarioSerializer(serializers.Serializer[Any]):
 
 
 class RecordingFileSerializer(serializers.Serializer[Any]):
-    """Which scenario gets the copy."""
+    """The scenario that gets the copy."""
 
     scenario = serializers.UUIDField()
 

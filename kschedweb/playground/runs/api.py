@@ -224,7 +224,7 @@ class RunDescheduler(APIView):
 
 
 class RunSamples(_RunRows):
-    """How things stood, at even distances of time."""
+    """Samples of a run at even distances of time."""
 
     serializer_class = RunSampleSerializer
 
@@ -237,7 +237,7 @@ ATTEMPT = OpenApiParameter("attempt", int, description="The pod's try, from 1; t
 
 @method_decorator(heavy, name="dispatch")
 class RunDecision(APIView):
-    """Why a pod of a run went where it went.
+    """Explain why a pod of a run went where it went.
 
     It is worked out anew. Where the run has to be played again for long a job does it: 202, and the answer once the job
     has ended.

@@ -376,7 +376,7 @@ class RunDeschedulerSerializer(serializers.Serializer[Any]):
 
 
 class RunSampleSerializer(serializers.Serializer[Any]):
-    """How things stood at a time: nodes, bound pods, and waiting pods by queue.
+    """Sample of a run at a time: nodes, bound pods, and waiting pods by queue.
 
     `unknown` of the bound pods are on silent nodes.
     """

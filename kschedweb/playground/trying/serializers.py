@@ -120,7 +120,7 @@ class BothMeasureSerializer(serializers.Serializer[Any]):
 
 
 class PodEndsSerializer(serializers.Serializer[Any]):
-    """Where the pod that was asked about ends."""
+    """The node of the pod in question, under both policies."""
 
     pod = serializers.CharField()
     of = serializers.ChoiceField(choices=PLACE_MODES, help_text="Whether pending pods were placed, or all anew.")
@@ -207,7 +207,7 @@ class ChangedPodSerializer(serializers.Serializer[Any]):
 
 
 class ChangeSaveSerializer(serializers.Serializer[Any]):
-    """How a changed policy is saved."""
+    """The name and comment under which a changed policy is saved."""
 
     draft = serializers.CharField(
         max_length=63,
@@ -219,7 +219,7 @@ class ChangeSaveSerializer(serializers.Serializer[Any]):
 
 
 class ChangeJudgeSerializer(serializers.Serializer[Any]):
-    """How the gate judges a changed policy."""
+    """Options of the gate for a changed policy."""
 
     thresholds = ThresholdsField(required=False, help_text="Without it no pod may be newly unschedulable.")
 

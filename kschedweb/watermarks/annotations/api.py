@@ -34,7 +34,7 @@ class PatchPermissionSerializer(serializers.Serializer[Any]):
 
 
 class WritingSerializer(serializers.Serializer[Any]):
-    """How the last run went, in objects."""
+    """Outcome of the last run, in objects."""
 
     patched = serializers.IntegerField()
     unchanged = serializers.IntegerField(help_text="What stood there may stay.")

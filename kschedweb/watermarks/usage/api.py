@@ -63,7 +63,7 @@ class TimedSerializer(serializers.Serializer[Any]):
 
 
 class SkewPointSerializer(serializers.Serializer[Any]):
-    """How far apart nodes are at one time; `null` where nothing is known."""
+    """Skew of nodes at a time; `null` where nothing is known."""
 
     time = serializers.DateTimeField()
     skew = serializers.FloatField(allow_null=True, help_text="Hottest less coldest node, in points.")
@@ -177,7 +177,7 @@ class SkewView(APIView):
         operation_id="watermarks_skew", responses=SkewSerializer, parameters=[RESOURCE, STATISTIC, SEARCH, *TIME]
     )
     def get(self, request: Request, name: str) -> Response:
-        """How far apart the nodes of a cluster are, over time."""
+        """Return the skew of a cluster's nodes over time."""
         _, use = _load_use(request, name)
         rows = charts.skew_rows(use.names, use.times.tolist(), use.skew)
         points = [dict(zip(charts.SKEW_HEAD, row, strict=True)) for row in rows]
@@ -224,7 +224,7 @@ class DistributionView(APIView):
         parameters=[RESOURCE, STATISTIC, SEARCH, *TIME, _query_parameter("at", "The time; the newest without one.")],
     )
     def get(self, request: Request, name: str) -> Response:
-        """How the nodes of a cluster are spread at one time."""
+        """Return how the nodes of a cluster are spread at a time."""
         _, use = _load_use(request, name)
         at = use.find_nearest(use.query.at)
         spread = measures.compute_distribution(use.values[at]) if at is not None else None

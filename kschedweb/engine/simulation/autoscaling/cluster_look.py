@@ -154,19 +154,22 @@ class ScaleDownVerdict:
 
 @dataclass(frozen=True)
 class ClusterLook:
-    """A cluster at one moment. ``nodes`` has the group of each node that is there or was asked for, ``going`` those on
-    their way out. ``lives`` are all pods, ``on`` those of a node that would have to go elsewhere. ``check`` is called
-    between steps, and may raise to end the look."""
+    """A cluster at one moment."""
 
     node_groups: NodeGroups
     configuration: Configuration
     snapshot: Snapshot
+    # the group of each node that is there or was requested
     nodes: Mapping[str, NodeGroup]
     sets: Sequence[Json]
     budgets: Sequence[LiveBudget]
+    # all pods
     lives: Callable[[], Iterable[PodLife]]
+    # the pods of a node that would have to go elsewhere
     on: Callable[[str], list[PodLife]]
+    # nodes on their way out
     going: Collection[str] = ()
+    # called between steps; may raise to end the look
     check: Callable[[], object] = lambda: None
 
     # Nodes for pods that wait.
