@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from kschedweb.engine.queueing.workloads import conditions as kinds
 from kschedweb.engine.queueing.workloads.conditions import Condition
-from kschedweb.engine.queueing.workloads.status_changes import pick_reason, release_quota, set_finished, set_requeued
-from kschedweb.engine.queueing.workloads.workload import Workload
+from kschedweb.engine.queueing.workloads.status_changes import (
+    pick_reason,
+    release_quota,
+    set_check,
+    set_finished,
+    set_requeued,
+    sync_admitted,
+)
+from kschedweb.engine.queueing.workloads.workload import CHECK_READY, Workload
 from kschedweb.engine.queueing.workloads.workload_controller import WorkloadEvents, WorkloadReconciler
 from kschedweb.engine.queueing.world import KueueWorld
 
@@ -16,12 +26,17 @@ _REQUEUED_REASONS = frozenset({"Preempted", "NodeFailures"})
 
 
 class ControlLoop:
-    """Hands changed workloads to Kueue's controllers, and lets evicted ones give their quota back."""
+    """Hands changed workloads to Kueue's controllers, and lets evicted ones give their quota back.
 
-    def __init__(self, world: KueueWorld, eviction_cycles: int) -> None:
+    An evicted workload keeps its quota for ``eviction_cycles``, and until ``has_stopped`` says so of it, if given.
+    """
+
+    def __init__(
+        self, world: KueueWorld, eviction_cycles: int, has_stopped: Callable[[str], bool] | None = None
+    ) -> None:
         self._world = world
-        # For how many cycles an evicted workload keeps its quota.
         self._eviction_cycles = eviction_cycles
+        self._has_stopped = has_stopped
         self._events = WorkloadEvents(world)
         self._reconciler = WorkloadReconciler(world)
         # Workloads as the controller's events saw them last, and as they were reconciled last.
@@ -60,7 +75,8 @@ class ControlLoop:
         if current is None or not current.is_evicted or not current.has_quota or current.is_finished:
             return
         self._evicting.setdefault(key, cycle)
-        if cycle - self._evicting[key] >= self._eviction_cycles:
+        is_over = cycle - self._evicting[key] >= self._eviction_cycles
+        if is_over and (self._has_stopped is None or self._has_stopped(key)):
             del self._evicting[key]
             self._release(current)
 
@@ -108,6 +124,20 @@ class ControlLoop:
             self.set_pods_ready(workload)
             world.log.made_ready.append(workload.key)
         self._hand_over()
+
+    def pass_checks(self) -> None:
+        """Take the admission checks of workloads with quota as passed."""
+        world = self._world
+        for workload in world.list_workloads():
+            if not workload.status.checks or not workload.has_quota or workload.is_admitted or workload.is_evicted:
+                continue
+            passed = workload
+            for check in workload.status.checks:
+                passed = set_check(passed, check.name, CHECK_READY, "", world.now)
+            world.patch_admission(workload, partial(self._admit, passed=passed))
+
+    def _admit(self, workload: Workload, *, passed: Workload) -> Workload:
+        return sync_admitted(workload.with_status(checks=passed.status.checks), self._world.gates, self._world.now)
 
     def set_pods_ready(self, workload: Workload) -> None:
         message = "All pods reached readiness and the workload is running"

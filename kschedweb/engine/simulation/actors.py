@@ -73,7 +73,7 @@ class Actor:
         """Hear of a pod that is on its node at the beginning."""
 
     def on_pod_added(self, life: PodLife, now: float) -> None:
-        """Hear that a pod exists now."""
+        """Hear that a pod exists now; ``life.pod`` may be replaced, as by a webhook, before anybody else sees it."""
 
     def on_unplaced(self, life: PodLife, now: float) -> None:
         """Hear that a pod was tried in vain."""

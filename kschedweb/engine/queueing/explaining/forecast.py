@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from enum import Enum
-from functools import partial
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_mapping
@@ -14,8 +13,7 @@ from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, build_state
 from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.workloads import conditions as kinds
-from kschedweb.engine.queueing.workloads.status_changes import set_check, sync_admitted
-from kschedweb.engine.queueing.workloads.workload import CHECK_READY, PENDING, Workload
+from kschedweb.engine.queueing.workloads.workload import PENDING, Workload
 from kschedweb.engine.values import dataclass
 
 # Cycles of a forecast; past these nothing is told.
@@ -202,7 +200,7 @@ class _ForecastRun:
             self._controllers.settle(cycle)
             self._scheduler.run_cycle()
             self._controllers.settle(cycle)
-            self._pass_checks()
+            self._controllers.pass_checks()
             self._note_runs()
             target = world.workloads.get(self._key)
             if target is not None and target.has_quota and not target.is_evicted:
@@ -223,16 +221,6 @@ class _ForecastRun:
                 self._controllers.finish(workload)
                 self._finished += 1
             self._running.discard(key)
-
-    def _pass_checks(self) -> None:
-        """Take the admission checks of workloads with quota as passed."""
-        world = self._world
-        for workload in world.list_workloads():
-            if workload.has_quota and not workload.is_admitted and not workload.is_evicted and workload.status.checks:
-                passed = workload
-                for check in workload.status.checks:
-                    passed = set_check(passed, check.name, CHECK_READY, "", world.now)
-                world.patch_admission(workload, partial(_admit, passed=passed, world=self._state))
 
     def _note_runs(self) -> None:
         """Note the ends of the jobs that have begun, and forget those that were evicted."""
@@ -281,10 +269,6 @@ class _ForecastRun:
             world.now = min(later)
         world.queues.second_pass.advance(world.now, world.factory.create)
         return True
-
-
-def _admit(workload: Workload, *, passed: Workload, world: QueueState) -> Workload:
-    return sync_admitted(workload.with_status(checks=passed.status.checks), world.world.gates, world.world.now)
 
 
 def _differs(before: Iterable[Workload], after: Iterable[Workload]) -> bool:

@@ -70,6 +70,7 @@ class QueueState:
     uses_fair_sharing: bool
     world: KueueWorld
     controllers: ControlLoop
+    store: ObjectStore
     problems: list[StateProblem] = field(default_factory=list)
 
     def find_workload(self, key: str) -> Workload:
@@ -181,14 +182,21 @@ def read_state(objects: Iterable[Json], now: float, *, uses_fair_sharing: bool |
     return build_state(selected, now, uses_fair_sharing=uses_fair_sharing)
 
 
-def build_state(objects: list[Json], now: float, *, uses_fair_sharing: bool) -> QueueState:
-    """Take ``objects`` in as Kueue's controllers do when they start."""
+def build_state(
+    objects: list[Json],
+    now: float,
+    *,
+    uses_fair_sharing: bool,
+    has_stopped: Callable[[str], bool] | None = None,
+) -> QueueState:
+    """Take ``objects`` in as Kueue's controllers do when they start; ``has_stopped`` as of `ControlLoop`."""
     gates = DEFAULT_GATES
     configuration = KueueConfiguration(
         gates, DEFAULT_STRATEGIES if uses_fair_sharing else None, False, False, WorkloadOrdering(True, gates)
     )
     world = KueueWorld(configuration, InfoFactory(RequestOptions(), gates), now)
-    state = QueueState(objects, now, uses_fair_sharing, world, ControlLoop(world, _EVICTION_CYCLES))
+    controllers = ControlLoop(world, _EVICTION_CYCLES if has_stopped is None else 0, has_stopped)
+    state = QueueState(objects, now, uses_fair_sharing, world, controllers, ObjectStore(world))
     _start(state)
     state.controllers.settle(0)
     _mark_preemptors(state)
@@ -206,7 +214,7 @@ def _mark_preemptors(state: QueueState) -> None:
 
 
 def _start(state: QueueState) -> None:
-    store, by_kind = ObjectStore(state.world), dict[str, list[Json]]()
+    store, by_kind = state.store, dict[str, list[Json]]()
     for raw in state.objects:
         by_kind.setdefault(raw["kind"], []).append(raw)
     for kind in _CLASS_KINDS:

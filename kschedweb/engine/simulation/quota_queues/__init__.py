@@ -1,0 +1,1 @@
+"""Quota queues at work in a simulation: Kueue admits jobs, and their pods wait for it."""
