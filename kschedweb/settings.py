@@ -40,6 +40,7 @@ ALLOWED_HOSTS = variables.ALLOWED_HOSTS.read_list()
 CSRF_TRUSTED_ORIGINS = variables.TRUSTED_ORIGINS.read_list()
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
 CLUSTER_ALLOWLIST = variables.CLUSTER_ALLOWLIST.read_list()
+CLUSTER_ALLOWLIST_EDITABLE = variables.CLUSTER_ALLOWLIST_EDITABLE.read()
 CLUSTER_ALLOW_INSECURE = variables.CLUSTER_ALLOW_INSECURE.read()
 # Streams of live schedulers that one person may have open at once, in each web process.
 STREAMS_PER_PERSON = variables.STREAMS_PER_PERSON.read()

@@ -41,7 +41,7 @@ def check_connection_settings() -> None:
 
     for rule in addresses.RULES:
         try:
-            addresses.Allowlist(rule.entries)
+            addresses.Allowlist(rule.operator_entries)
         except ApplicationError:
             raise ImproperlyConfigured(
                 f"{rule.variable} must list networks (10.0.0.0/8), host names, *.suffixes or *."

@@ -15,7 +15,7 @@ from kschedweb.clusters.connecting.credentials import (
     encryption_keys,
     sealed_models,
 )
-from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.clusters.models import AllowedAddress, Cluster, ClusterSource
 from kschedweb.web.doctor import DoctorFinding, failure, is_weak, ok, warning
 
 CONNECTED = (ClusterSource.KUBECONFIG, ClusterSource.TOKEN)
@@ -67,6 +67,11 @@ def allowlists_examine() -> Iterator[DoctorFinding]:
                 f"{rule.variable} allows every address: who may enter one can reach whatever this site can.",
                 "Name the networks and hosts that are meant.",
             )
+    if not CLUSTERS.editable and (added := AllowedAddress.objects.count()):
+        yield warning(
+            f"{added:,} addresses that administrators allowed do not count: {CLUSTERS.variable}_EDITABLE is off.",
+            f"Set it, or name them in {CLUSTERS.variable}.",
+        )
     for cluster in Cluster.objects.filter(source__in=CONNECTED).order_by("name"):
         try:
             endpoint_check(cluster.server)

@@ -161,6 +161,17 @@ class ConnectForm(CredentialsForm):
         return cleaned
 
 
+class AddressForm(forms.Form):
+    """An entry for the allowlist of clusters."""
+
+    entry = forms.CharField(
+        label=_("Address, network or name"),
+        max_length=255,
+        widget=forms.TextInput(attrs={"placeholder": "10.20.0.0/16", "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("An IP address, network, host name or *.suffix. Names admit public addresses only."),
+    )
+
+
 class FilesInput(forms.ClearableFileInput):
     allow_multiple_selected = True
 

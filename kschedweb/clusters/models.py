@@ -54,6 +54,21 @@ class Cluster(models.Model):
         return self.name
 
 
+class AllowedAddress(models.Model):
+    """An entry of the allowlist of clusters that an administrator added, beside those of the operator's setting."""
+
+    # A network, an address, a host name or a *.suffix, as ``allowed_addresses.entry_normalise`` writes it.
+    entry = models.CharField(max_length=255, unique=True)
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("entry",)
+
+    def __str__(self) -> str:
+        return self.entry
+
+
 class SealedRow(models.Model):
     """An encrypted secret (credentials.py), which is never shown or serialised. Its primary key is the owner's id."""
 

@@ -5,6 +5,8 @@ from kschedweb.clusters import views
 urlpatterns = [
     path("clusters/", views.list_clusters, name="clusters"),
     path("clusters/connect/", views.connect_cluster, name="cluster-connect"),
+    path("clusters/connect/addresses/", views.allow_address, name="cluster-address-allow"),
+    path("clusters/connect/addresses/remove/", views.remove_address, name="cluster-address-remove"),
     path("clusters/import/", views.import_files, name="cluster-import"),
     path("clusters/load-demo/", views.load_demo, name="cluster-demo"),
     path("clusters/<slug:name>/", views.show_cluster, name="cluster"),

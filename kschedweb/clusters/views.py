@@ -18,10 +18,16 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
+from kschedweb.clusters.connecting.addresses import CLUSTERS, UnlistedAddress
+from kschedweb.clusters.connecting.allowed_addresses import (
+    allowed_address_add,
+    allowed_address_list,
+    allowed_address_remove,
+)
 from kschedweb.clusters.connecting.kubeconfig import KubeconfigError
 from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.flight.selectors import recorder_of
-from kschedweb.clusters.forms import ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
+from kschedweb.clusters.forms import AddressForm, ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.clusters.redaction import problems_seen
@@ -29,7 +35,7 @@ from kschedweb.clusters.refresh_schedule import cluster_label, refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import find_upgrade_range, parse_minor
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import add_errors, run_and_notify
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -57,17 +63,23 @@ def list_clusters(request: PageRequest) -> HttpResponse:
     return render(request, "clusters/cluster_list.html", {"page": page, "connected": CONNECTED})
 
 
+# What the page of connecting keeps when an address is allowed: nothing secret.
+KEPT_FIELDS = ("name", "source", "server")
+
+
 @never_cache
 @sensitive_post_parameters()
 @requires(Action.ADMINISTER)
 def connect_cluster(request: PageRequest) -> HttpResponse:
-    form, refused = ConnectForm(*_form_data(request)), None
+    initial = {name: request.GET[name] for name in KEPT_FIELDS if name in request.GET}
+    form, refused, unlisted = ConnectForm(*_form_data(request), initial=initial), None, ""
     if request.method == "POST" and form.is_valid():
         try:
             cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
         except ApplicationError as error:
             form.add_service_errors(error)
             refused = error if isinstance(error, KubeconfigError) and error.server else None
+            unlisted = error.entry if isinstance(error, UnlistedAddress) else ""
         else:
             messages.success(
                 request,
@@ -77,9 +89,60 @@ def connect_cluster(request: PageRequest) -> HttpResponse:
             return redirect(f"{reverse('cluster', args=[cluster.name])}?job={job.pk}")
     if form.errors:
         form.tell_emptied()
-    context = {"form": form, "in_cluster": in_cluster_available(), "allowed": settings.CLUSTER_ALLOWLIST}
-    context |= {"resources": RESOURCES, "refused": refused}
-    return render(request, "clusters/cluster_connect.html", context, status=400 if form.errors else 200)
+    return _render_connect(request, form, AddressForm(), refused=refused, unlisted=unlisted)
+
+
+def _render_connect(
+    request: PageRequest,
+    form: ConnectForm,
+    address_form: AddressForm,
+    *,
+    refused: KubeconfigError | None = None,
+    unlisted: str = "",
+    status: int = 0,
+) -> HttpResponse:
+    """Show the form, with ``unlisted``, an entry that the allowlist lacks, if connecting failed for it."""
+    added = list(allowed_address_list()) if CLUSTERS.editable else []
+    context = {
+        "form": form,
+        "address_form": address_form,
+        "in_cluster": in_cluster_available(),
+        "operator_entries": CLUSTERS.operator_entries,
+        "added": added,
+        "resources": RESOURCES,
+        "refused": refused,
+        "unlisted": unlisted,
+        "kept": {name: form[name].value() or "" for name in KEPT_FIELDS},
+    }
+    return render(request, "clusters/cluster_connect.html", context, status=status or (400 if form.errors else 200))
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def allow_address(request: PageRequest) -> HttpResponse:
+    """Add an address to the allowlist, and return to the form with what is not secret in it."""
+    address_form, status = AddressForm(request.POST), 400
+    kept = {name: request.POST[name] for name in KEPT_FIELDS if request.POST.get(name)}
+    if address_form.is_valid():
+        try:
+            row = allowed_address_add(user=request.user, entry=address_form.cleaned_data["entry"])
+        except ApplicationError as error:
+            add_errors(address_form, error)
+            status = error.status
+        else:
+            messages.success(request, gettext("This site may connect to %(entry)s now.") % {"entry": row.entry})
+            return redirect(reverse("cluster-connect", query=kept))
+    return _render_connect(request, ConnectForm(initial=kept), address_form, status=status)
+
+
+@require_POST
+@requires(Action.ADMINISTER)
+def remove_address(request: PageRequest) -> HttpResponse:
+    """Remove an address that an administrator added to the allowlist."""
+    entry = request.POST.get("entry", "")
+    message = gettext("This site opens no new connection to %(entry)s.") % {"entry": entry}
+    run_and_notify(request, lambda: allowed_address_remove(user=request.user, entry=entry), message)
+    return redirect(reverse("cluster-connect") + "#addresses")
 
 
 @requires(Action.EDIT, site=True)

@@ -14,6 +14,7 @@ from django.utils.translation import get_language, gettext
 from kschedweb.accounts.reach import as_looker
 from kschedweb.accounts.roles import Action
 from kschedweb.build import describe_product
+from kschedweb.clusters.connecting.addresses import CLUSTERS
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
 from kschedweb.policies.scope import scope_of
@@ -73,6 +74,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "languages": settings.LANGUAGES,
         "product": describe_product() if role else "",
         "may_edit": SimpleLazyObject(lambda: may(Action.EDIT)),
+        "allowlist_editable": CLUSTERS.editable,
         "may_administer": SimpleLazyObject(lambda: may(Action.ADMINISTER)),
         "sandbox_here": bool(settings.SANDBOX_SERVER),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.connecting.addresses import CLUSTERS
 from kschedweb.clusters.scope import cluster_scope_of
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.watermarks import selectors, services
@@ -114,6 +114,6 @@ def _render_source(
         "annotating": annotating,
         "lint": lint_get(cluster, annotating.time_zone),
         "presets": PRESETS.values(),
-        "allowed": settings.CLUSTER_ALLOWLIST,
+        "allowed": CLUSTERS.entries,
     }
     return render(request, "watermarks/source.html", context, status=status)

@@ -127,6 +127,11 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "name resolution. A host name or suffix admits public addresses only; list the network of private and "
             "loopback ones. Addresses of cloud metadata are never allowed.",
         ),
+        CLUSTER_ALLOWLIST_EDITABLE := Boolean(
+            "KSCHEDWEB_CLUSTER_ALLOWLIST_EDITABLE",
+            "Lets administrators add to this list on the page Clusters → Connect, and remove what they added. Without "
+            "it, what was added does not count.",
+        ),
         CLUSTER_ALLOW_INSECURE := Boolean(
             "KSCHEDWEB_CLUSTER_ALLOW_INSECURE", "Allows `http://` where credentials are sent."
         ),

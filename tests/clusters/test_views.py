@@ -13,7 +13,7 @@ from pytest_django import Settings
 from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
 from kschedweb.clusters.kinds import KINDS
-from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.clusters.models import AllowedAddress, Cluster, ClusterSource
 from tests.clusters.conftest import OddServer, node, pod
 from tests.support.html import elements, html_of, levels
 
@@ -217,6 +217,52 @@ def test_credentials_are_replaced_on_a_page_that_never_shows_them(
 def test_without_an_allowlist_the_page_says_what_the_operator_must_do(client_as: ClientAs, settings: Settings) -> None:
     settings.CLUSTER_ALLOWLIST = []
     assert "KSCHEDWEB_CLUSTER_ALLOWLIST" in html_of(client_as("admin").get("/clusters/connect/"))
+
+
+def test_a_refused_address_is_allowed_on_the_page_and_removed_there(client_as: ClientAs, settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOWLIST_EDITABLE = ["192.0.2.9"], True
+    admin = client_as("admin")
+    form = {"source": "token", "name": "far", "server": "https://127.0.0.1:9", "token": "hidden-word"}
+    refused = admin.post("/clusters/connect/", form)
+    assert "Clusters → Connect" in " ".join(refused.context["form"].errors["server"])
+    allow = "#unlisted form[action=/clusters/connect/addresses/]"
+    kept = refused.context["kept"]
+    assert {"name", "source", "server"} == kept.keys()
+    assert elements(refused, f"{allow} input[name=server][value=https://127.0.0.1:9]")
+    assert elements(refused, f"{allow} button[name=entry][value=127.0.0.1]")
+    assert "hidden-word" not in html_of(refused)
+    allowed = admin.post("/clusters/connect/addresses/", {**kept, "entry": "127.0.0.1"}, follow=True)
+    assert levels(allowed) == ["success"]
+    assert elements(allowed, "input[name=name][value=far]")
+    assert elements(allowed, "input[name=server][value=https://127.0.0.1:9]")
+    assert "refuses connections" in html_of(admin.post("/clusters/connect/", form))
+    assert elements(allowed, "form[action=/clusters/connect/addresses/remove/] button[name=entry][value=127.0.0.1]")
+    removed = admin.post("/clusters/connect/addresses/remove/", {"entry": "127.0.0.1"}, follow=True)
+    assert levels(removed) == ["success"]
+    assert elements(admin.post("/clusters/connect/", form), "#unlisted")
+    assert levels(admin.post("/clusters/connect/addresses/remove/", {"entry": "127.0.0.1"}, follow=True)) == ["error"]
+
+
+def test_an_entry_that_may_not_be_added_says_so_at_its_field(client_as: ClientAs, settings: Settings) -> None:
+    settings.CLUSTER_ALLOWLIST_EDITABLE = True
+    answer = client_as("admin").post("/clusters/connect/addresses/", {"entry": "169.254.169.254"})
+    assert answer.status_code == 400
+    assert answer.context["address_form"].errors["entry"]
+    assert elements(answer, "#id_entry-error")
+
+
+def test_only_administrators_allow_addresses_and_only_where_the_operator_lets_them(
+    client_as: ClientAs, settings: Settings
+) -> None:
+    added = {"entry": "10.1.2.3"}
+    assert not elements(client_as("admin").get("/clusters/connect/"), "form[action=/clusters/connect/addresses/]")
+    assert client_as("admin").post("/clusters/connect/addresses/", added).status_code == 403
+    settings.CLUSTER_ALLOWLIST_EDITABLE = True
+    for address in ("/clusters/connect/addresses/", "/clusters/connect/addresses/remove/"):
+        assert client_as("editor").post(address, added).status_code == 403
+        assert client_as("admin").get(address).status_code == 405
+    assert not AllowedAddress.objects.exists()
+    assert elements(client_as("admin").get("/approvals/webhooks/new/"), "a[href=/clusters/connect/#addresses]")
 
 
 def test_the_cluster_kschedweb_runs_in_is_offered_only_there(client_as: ClientAs) -> None:

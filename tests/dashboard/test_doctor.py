@@ -24,7 +24,7 @@ from kschedweb.accounts.signin import identity_tokens
 from kschedweb.accounts.signin.configuration import ProxyHeader
 from kschedweb.accounts.signin.rules import RoleRules
 from kschedweb.clusters.connecting.credentials import Secret, credential_save
-from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.clusters.models import AllowedAddress, Cluster, ClusterSource
 from kschedweb.jobs import doctor_checks
 from kschedweb.jobs.models import Job, Pulse
 from kschedweb.jobs.retention import beat_heard
@@ -165,6 +165,10 @@ def test_allowlists_that_are_too_wide_or_too_narrow(settings: Settings) -> None:
         setattr(settings, insecure, True)
         assert [level for level, _ in find_amiss("allowlists")] == ["warning"]
         setattr(settings, insecure, False)
+    AllowedAddress.objects.create(entry="10.1.2.3")
+    ((level, sentence),) = find_amiss("allowlists")
+    assert (level, "KSCHEDWEB_CLUSTER_ALLOWLIST_EDITABLE is off" in sentence) == ("warning", True)
+    settings.CLUSTER_ALLOWLIST_EDITABLE = True
     Cluster.objects.create(name="inside", source=ClusterSource.IN_CLUSTER)
     ((_, sentence),) = find_amiss("allowlists")
     assert sentence == "Cluster inside is connected from inside, and this process has no service account."

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from kschedweb.clusters.models import AllowedAddress
 from kschedweb.web.errors import ApplicationError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -38,11 +39,20 @@ class AddressError(ApplicationError):
         super().__init__(message, errors=[{"path": "server", "message": message}])
 
 
+class UnlistedAddress(AddressError):
+    """A server address that only the allowlist lacks. ``entry`` is the narrowest entry that would allow it."""
+
+    def __init__(self, message: str, entry: str) -> None:
+        super().__init__(message)
+        self.entry = entry
+
+
 @dataclass(frozen=True)
 class AddressRule:
-    """The addresses that the operator allows for one purpose.
+    """The addresses that are allowed for one purpose.
 
-    The settings are ``<NAME>_ALLOWLIST`` and ``<NAME>_ALLOW_INSECURE``.
+    The settings are ``<NAME>_ALLOWLIST`` and ``<NAME>_ALLOW_INSECURE``, and of clusters ``CLUSTER_ALLOWLIST_EDITABLE``:
+    it lets administrators add entries, which are rows of ``AllowedAddress``.
     """
 
     name: str
@@ -54,9 +64,22 @@ class AddressRule:
         return f"KSCHEDWEB_{self.name}_ALLOWLIST"
 
     @property
-    def entries(self) -> list[str]:
+    def operator_entries(self) -> list[str]:
+        """The entries of the operator's setting."""
         entries: list[str] = getattr(settings, f"{self.name}_ALLOWLIST")
         return entries
+
+    @property
+    def editable(self) -> bool:
+        """Whether the operator lets administrators add entries."""
+        return bool(getattr(settings, f"{self.name}_ALLOWLIST_EDITABLE", False))
+
+    @property
+    def entries(self) -> list[str]:
+        """The operator's entries, and those that administrators added as long as the operator lets them."""
+        if not self.editable:
+            return self.operator_entries
+        return [*self.operator_entries, *AllowedAddress.objects.values_list("entry", flat=True)]
 
     @property
     def insecure(self) -> bool:
@@ -206,7 +229,7 @@ class Allowlist:
 
     def expect_host(self, host: str) -> None:
         """Raise ``AddressError`` if ``host`` is refused regardless of its addresses."""
-        if self.is_empty:
+        if self.is_empty and not self.rule.editable:
             raise AddressError(
                 f"This installation allows no address of {self.rule.subject} yet: whoever runs it must name them in "
                 f"{self.rule.variable}."
@@ -214,8 +237,9 @@ class Allowlist:
         try:
             address = ipaddress.ip_address(host)
         except ValueError:
-            if not (self.networks or self.names_host(host)):
-                raise self._unlisted_error(host) from None
+            # Where entries can be added, the addresses behind the name decide which one is missing.
+            if not (self.networks or self.names_host(host) or self.rule.editable):
+                raise self._unlisted_error(host, host) from None
         else:
             self.check_address(host, address)
 
@@ -228,13 +252,13 @@ class Allowlist:
                 f"{host} leads to an address that no request may go to (link-local, metadata or reserved)."
             )
         if not (self._lists_address(inner) or (self.names_host(host) and inner.is_global)):
-            raise self._unlisted_error(host)
+            raise self._unlisted_error(host, host if inner.is_global else str(inner))
 
-    def _unlisted_error(self, host: str) -> AddressError:
-        return AddressError(
-            f"{host} is not among the addresses that this installation allows: "
-            f"whoever runs it can add its name or its network to {self.rule.variable}."
-        )
+    def _unlisted_error(self, host: str, entry: str) -> UnlistedAddress:
+        adding = f"whoever runs it can add its name or its network to {self.rule.variable}"
+        if self.rule.editable:
+            adding = "an administrator can allow it on the page Clusters → Connect"
+        return UnlistedAddress(f"{host} is not among the addresses that this installation allows: {adding}.", entry)
 
     def _lists_address(self, address: Address) -> bool:
         return any(address.version == network.version and address in network for network in self.networks)
