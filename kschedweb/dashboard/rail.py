@@ -89,6 +89,7 @@ def list_trial_entries() -> tuple[Entry, ...]:
                     ),
                 ),
                 Entry(_("Upgrade"), "releases"),
+                Entry(_("Lose or add nodes"), "capacity-change"),
                 Entry(
                     _("Old policy files"),
                     details=frozenset({"classic-entry"}),

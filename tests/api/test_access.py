@@ -31,7 +31,7 @@ PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
     "autoscaling", "autoscaling-groups",
-    "capacity-buffer", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
+    "capacity-buffer", "capacity-change", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
     "descheduling", "load-aware-curves", "mcp", "plans",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip

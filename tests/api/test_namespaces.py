@@ -261,7 +261,15 @@ REST_PLAIN = {
     "watermark-skew", "watermark-nodes", "cost-unpriced", "live", "live-scheduler", "policies",
 }  # fmt: skip
 # These show whole clusters.
-REJECTED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}
+REJECTED = {
+    "autoscaling-groups",
+    "capacity-change",
+    "capacity-drain",
+    "descheduling",
+    "usage-source",
+    "plans",
+    "cluster-flight",
+}
 
 
 @pytest.mark.parametrize("over_rest", [False, True], ids=["pages", "rest"])

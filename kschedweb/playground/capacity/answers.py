@@ -13,12 +13,13 @@ from kschedweb.engine.studies.capacity.capacity import CapacityFit, FullReason
 from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, StayingPod
 from kschedweb.engine.studies.capacity.gangs import DomainResult, GangFit
 from kschedweb.engine.studies.capacity.sizing import NewNode, Sizing, Unfit
+from kschedweb.engine.studies.trying.node_change import NodeChangeEffect, NodeLoad, PodPlace
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity.models import CapacityKind
 
 # Fields of `Sizing` that stored answers have by other names.
 SIZING_KEYS = {"max_nodes": "most", "unplaced_by_nodes": "tried"}
-CapacityAnswer: TypeAlias = CapacityFit | Sizing | Rehearsal | GangFit | Buffer
+CapacityAnswer: TypeAlias = CapacityFit | Sizing | Rehearsal | GangFit | Buffer | NodeChangeEffect
 
 
 def pack_answer(answer: CapacityAnswer) -> bytes:
@@ -36,6 +37,8 @@ def unpack_answer(kind: str, content: bytes) -> CapacityAnswer:
         return _fit_from_json(plain)
     if kind == CapacityKind.BUFFER:
         return _buffer_from_json(plain)
+    if kind == CapacityKind.CHANGE:
+        return _node_change_from_json(plain)
     if kind == CapacityKind.GANGS:
         return _gang_fit_from_json(plain)
     return _sizing_from_json(plain) if kind == CapacityKind.NODES else _rehearsal_from_json(plain)
@@ -66,6 +69,14 @@ def _buffer_from_json(plain: Json) -> Buffer:
         for loss in plain["losses"]
     )
     return Buffer(**{**plain, "losses": losses})
+
+
+def _node_change_from_json(plain: Json) -> NodeChangeEffect:
+    parts = {"pods": PodPlace, "nodes": NodeLoad}
+    names = {name: tuple(plain[name]) for name in ("lost", "added", "unreplaced")}
+    return NodeChangeEffect(
+        **{**plain, **names, **{name: tuple(part(**row) for row in plain[name]) for name, part in parts.items()}}
+    )
 
 
 def _sizing_from_json(plain: Json) -> Sizing:

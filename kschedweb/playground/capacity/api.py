@@ -15,8 +15,10 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.capacity.drain import Options
+from kschedweb.engine.studies.trying.node_change import NodeChange
 from kschedweb.playground.capacity import selectors, services
 from kschedweb.playground.capacity.buffer_serializers import BufferRequestSerializer, BufferSerializer
+from kschedweb.playground.capacity.change_serializers import NodeChangeRequestSerializer, NodeChangeSerializer
 from kschedweb.playground.capacity.costs import change_of
 from kschedweb.playground.capacity.queries import (
     BufferQuery,
@@ -156,6 +158,30 @@ class GangsView(_Ask):
         return _respond_with_answer(request, data, query)
 
 
+class ChangeView(_Ask):
+    """The loss of nodes, or new ones."""
+
+    @extend_schema(
+        operation_id="capacity_change",
+        request=NodeChangeRequestSerializer,
+        responses={200: NodeChangeSerializer, 202: CapacityQuestionSerializer},
+    )
+    def post(self, request: ApiRequest) -> Response:
+        """Lose nodes, or add copies of one, and tell which pods change their node. Answered as `/capacity/fit/` is.
+
+        Bound pods keep their nodes; controllers replace the pods of lost nodes.
+        """
+        data = validate_input(NodeChangeRequestSerializer, request.data)
+        if not data["lost"] and not data["added"]:
+            raise ApplicationError.at("lost", "Name the nodes to lose, or say how many to add.")
+        if data["added"] and not data["like"]:
+            raise ApplicationError.at("like", "Name the node that new ones are copies of.")
+        lost = tuple(dict.fromkeys(data["lost"]))
+        if not data["added"]:
+            return _respond_with_answer(request, data, NodeChange(lost))
+        return _respond_with_answer(request, data, NodeChange(lost, data["like"], data["added"], tuple(data["zones"])))
+
+
 class CapacityAnswerView(APIView):
     action_required = Action.VIEW
     in_part = ("GET",)
@@ -200,5 +226,6 @@ urlpatterns = [
     path("capacity/drain/", DrainView.as_view(), name="capacity-drain"),
     path("capacity/gangs/", GangsView.as_view(), name="capacity-gangs"),
     path("capacity/buffer/", BufferView.as_view(), name="capacity-buffer"),
+    path("capacity/change/", ChangeView.as_view(), name="capacity-change"),
     path("capacity/answers/<uuid:id>/", CapacityAnswerView.as_view(), name="capacity-answer"),
 ]

@@ -29,3 +29,14 @@ class AnsweredSerializer(serializers.Serializer[Any]):
 
 class FoundSerializer(serializers.Serializer[Any]):
     answer = serializers.CharField(help_text="One sentence.")
+
+
+class CostChangeSerializer(serializers.Serializer[Any]):
+    """Change of an hour's cost, by the price table that the cluster has now."""
+
+    unit = serializers.CharField(help_text="The currency.")
+    before = serializers.FloatField()
+    after = serializers.FloatField()
+    change = serializers.FloatField(help_text="More an hour; negative: less.")
+    nodes = serializers.IntegerField(help_text="Nodes that come or go.")
+    unpriced = serializers.IntegerField(help_text="Those of them without a price, which count nothing.")

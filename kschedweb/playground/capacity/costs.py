@@ -11,6 +11,7 @@ from kschedweb.clusters.selectors import node_rows
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.studies.capacity.drain import Rehearsal
 from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.engine.studies.trying.node_change import NodeChange, NodeChangeEffect
 from kschedweb.playground.capacity.queries import NodesQuery
 from kschedweb.web.units import format_count, format_price
 
@@ -29,14 +30,22 @@ def change_of(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityA
         return None
     if isinstance(answer, Rehearsal):
         return cost_change(snapshot, removed={node.name for node in answer.nodes if node.emptied})
+    if isinstance(answer, NodeChangeEffect) and isinstance(query, NodeChange):
+        base = _labels_of(snapshot, query.like)
+        zones = {load.name: load.zone for load in answer.nodes}
+        new = [{**base, HOSTNAME: name, **({ZONE: zones[name]} if zones[name] else {})} for name in answer.added]
+        return cost_change(snapshot, added=new, removed=set(answer.lost))
     if isinstance(answer, Sizing) and isinstance(query, NodesQuery) and answer.needed:
-        base = dict(query.node.labels)
-        if query.node.like:
-            base = node_rows(snapshot).filter(name=query.node.like).values_list("labels", flat=True).first() or {}
+        base = _labels_of(snapshot, query.node.like) if query.node.like else dict(query.node.labels)
         # Prices match labels, so new nodes have those that the API server would show.
         new = [{**base, HOSTNAME: node.name, **({ZONE: node.zone} if node.zone else {})} for node in answer.nodes]
         return cost_change(snapshot, added=new)
     return None
+
+
+def _labels_of(snapshot: Snapshot, node: str) -> dict[str, str]:
+    """Return the labels of a node; none if there is no such node."""
+    return node_rows(snapshot).filter(name=node).values_list("labels", flat=True).first() or {}
 
 
 def describe_cost_change(snapshot: Snapshot | None, query: CapacityQuery, answer: CapacityAnswer | None) -> str:

@@ -14,8 +14,10 @@ from kschedweb.engine.objects.quantity import read_quantity
 from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.capacity.drain import Options
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS
+from kschedweb.engine.studies.trying.node_change import NodeChange
 from kschedweb.playground.capacity import selectors
 from kschedweb.playground.capacity.queries import (
+    MOST_ADDED,
     MOST_COPIES,
     MOST_DRAINED,
     MOST_IN_GANG,
@@ -290,20 +292,11 @@ class DrainForm(forms.Form):
         return bool(self.data.get("nodes") or self.data.get("zone"))
 
     def clean_nodes(self) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(name for name in SEPARATORS.split(self.cleaned_data["nodes"]) if name))
-        if len(names) > MOST_DRAINED:
-            raise forms.ValidationError(
-                gettext("At most %(most)s nodes at a time; these are %(number)s.")
-                % {"most": f"{MOST_DRAINED:,}", "number": f"{len(names):,}"}
-            )
-        return names
+        return _split_node_names(self.cleaned_data["nodes"])
 
     def to_query(self, snapshot: Snapshot) -> DrainQuery:
         data = self.cleaned_data
-        in_zone = selectors.nodes_in(snapshot, data["zone"])
-        if data["zone"] and not in_zone:
-            raise ApplicationError.at("zone", f"No node is in zone {data['zone']}.")
-        names = tuple(dict.fromkeys((*data["nodes"], *in_zone)))
+        names = tuple(dict.fromkeys((*data["nodes"], *_nodes_of_zone(snapshot, data["zone"]))))
         # DaemonSet pods are always ignored, since no drain gets far without --ignore-daemonsets.
         return DrainQuery(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
 
@@ -345,8 +338,89 @@ class BufferForm(forms.Form):
         return BufferQuery(data["zones"], data["largest"] or 0, priority)
 
 
+class ChangeForm(forms.Form):
+    """The form for nodes that are lost or added."""
+
+    zone = forms.CharField(label=_("Lose all nodes of a zone"), required=False, max_length=253)
+    nodes = forms.CharField(
+        label=_("Lose these nodes"),
+        required=False,
+        max_length=100_000,
+        widget=NamesWidget(attrs={"rows": 2, "spellcheck": "false", "class": "wide"}),
+        help_text=_("Names with spaces, commas or lines between."),
+    )
+    added = forms.IntegerField(
+        label=_("Add this many nodes"),
+        required=False,
+        min_value=0,
+        max_value=MOST_ADDED,
+        help_text=_("Copies of a node."),
+    )
+    like = forms.CharField(
+        label=_("New nodes like"),
+        required=False,
+        max_length=253,
+        widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
+        help_text=_("Type a part of a node's name and choose."),
+    )
+    zones = forms.CharField(
+        label=_("Zones"),
+        required=False,
+        max_length=1000,
+        help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
+    )
+    # Tells a form that was sent without any field from a first visit.
+    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
+
+    @property
+    def is_submitted(self) -> bool:
+        return any(self.data.get(name) for name in ("ask", "zone", "nodes", "added"))
+
+    def clean_nodes(self) -> tuple[str, ...]:
+        return _split_node_names(self.cleaned_data["nodes"])
+
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
+        if not any(data.get(name) for name in ("zone", "nodes", "added")) and not self.errors:
+            self.add_error("zone", gettext("Choose nodes to lose, or how many to add."))
+        if data.get("added") and not data.get("like") and "like" not in self.errors:
+            self.add_error("like", gettext("Choose the node that new ones are like."))
+        return data
+
+    def to_query(self, snapshot: Snapshot) -> NodeChange:
+        data = self.cleaned_data
+        names = (*data["nodes"], *_nodes_of_zone(snapshot, data["zone"]))
+        zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
+        added = data["added"] or 0
+        return NodeChange(
+            tuple(dict.fromkeys(names)), data["like"].strip() if added else "", added, zones if added else ()
+        )
+
+
+def _split_node_names(text: str) -> tuple[str, ...]:
+    """Return the names in ``text``; raise ValidationError if there are too many."""
+    names = tuple(dict.fromkeys(name for name in SEPARATORS.split(text) if name))
+    if len(names) > MOST_DRAINED:
+        raise forms.ValidationError(
+            gettext("At most %(most)s nodes at a time; these are %(number)s.")
+            % {"most": f"{MOST_DRAINED:,}", "number": f"{len(names):,}"}
+        )
+    return names
+
+
+def _nodes_of_zone(snapshot: Snapshot, zone: str) -> list[str]:
+    """Return the nodes of ``zone``, none for ""; raise ApplicationError if it has none."""
+    names = selectors.nodes_in(snapshot, zone)
+    if zone and not names:
+        raise ApplicationError.at("zone", f"No node is in zone {zone}.")
+    return names
+
+
 def fields_of(query: CapacityQuery) -> dict[str, object]:
     """Return the form data for the question ``query``."""
+    if isinstance(query, NodeChange):
+        added = {"added": query.added or None, "like": query.like, "zones": " ".join(query.zones)}
+        return {"nodes": " ".join(query.lost), **added}
     if isinstance(query, FitQuery):
         return {**_pod_fields(query.pod), "limit": query.limit}
     if isinstance(query, GangsQuery):

@@ -15,6 +15,7 @@ class CapacityKind(models.TextChoices):
     DRAIN = "drain", _("Drain rehearsal")
     GANGS = "gangs", _("How many gangs")
     BUFFER = "buffer", _("Buffer")
+    CHANGE = "change", _("Lose or add nodes")
 
 
 class Question(SnapshotInquiry):

@@ -11,8 +11,10 @@ from django.utils.translation import gettext
 from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
+from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
 from kschedweb.watermarks import node_maps
 from kschedweb.web.counting import format_count
+from kschedweb.web.nodemap.before_after import map_before_and_after
 from kschedweb.web.nodemap.nodemap import MapChoice, MapLayer, NodeColouring, make_layer
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 def map_answer(snapshot: Snapshot, answer: CapacityAnswer | None, choice: MapChoice) -> NodeMap | None:
     """Return the map of the nodes of ``snapshot`` with an ``answer``, if there is one."""
+    if isinstance(answer, NodeChangeEffect):
+        loads = answer.nodes
+        sides = [(load.before for load in loads), (load.after for load in loads)]
+        return map_before_and_after([load.name for load in loads], [load.zone for load in loads], *sides)
 
     def make_own_layers(names: Sequence[str]) -> list[MapLayer]:
         if isinstance(answer, CapacityFit):

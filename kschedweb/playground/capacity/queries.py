@@ -24,6 +24,7 @@ from kschedweb.engine.studies.capacity.shapes import (
     with_own_volumes,
     workload_shape,
 )
+from kschedweb.engine.studies.trying.node_change import NodeChange
 from kschedweb.playground.capacity.models import CapacityKind
 from kschedweb.web.errors import ApplicationError
 
@@ -36,6 +37,7 @@ MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024
 # Limits of one question, which bound the time of its job.
 MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
 MOST_IN_GANG = 1_000
+MOST_ADDED = 1_000
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ class BufferQuery:
     priority: int = LOWEST_PRIORITY
 
 
-CapacityQuery: TypeAlias = FitQuery | NodesQuery | DrainQuery | GangsQuery | BufferQuery
+CapacityQuery: TypeAlias = FitQuery | NodesQuery | DrainQuery | GangsQuery | BufferQuery | NodeChange
 
 
 def kind_of(query: CapacityQuery) -> CapacityKind:
@@ -235,8 +237,10 @@ def kind_of(query: CapacityQuery) -> CapacityKind:
         NodesQuery: CapacityKind.NODES,
         DrainQuery: CapacityKind.DRAIN,
         GangsQuery: CapacityKind.GANGS,
+        BufferQuery: CapacityKind.BUFFER,
+        NodeChange: CapacityKind.CHANGE,
     }
-    return CapacityKind.BUFFER if isinstance(query, BufferQuery) else kinds[type(query)]
+    return kinds[type(query)]
 
 
 def query_from_json(kind: str, plain: Json) -> CapacityQuery:
@@ -249,6 +253,8 @@ def query_from_json(kind: str, plain: Json) -> CapacityQuery:
         return GangsQuery(**{**plain, "pod": _pod_from_json(plain["pod"])})
     if kind == CapacityKind.DRAIN:
         return DrainQuery(tuple(plain["nodes"]), Options(**plain["options"]), plain["keep_order"])
+    if kind == CapacityKind.CHANGE:
+        return NodeChange(tuple(plain["lost"]), plain["like"], plain["added"], tuple(plain["zones"]))
     node = plain["node"]
     type_ = NodeTypeQuery(node["like"], _to_pairs(node["allocatable"]), _to_pairs(node["labels"]), tuple(node["zones"]))
     return NodesQuery(type_, plain["pending"], _pod_from_json(plain["pod"]), plain["copies"], plain["most"])

@@ -11,9 +11,11 @@ from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
 from kschedweb.engine.studies.capacity.gangs import GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.engine.studies.trying.node_change import GAINED, LOST, MOVED, NodeChangeEffect
 from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
+    from kschedweb.playground.capacity.answers import CapacityAnswer
     from kschedweb.policies.models import Revision
 
 # Reasons that block a drain, by kind of block.
@@ -44,8 +46,10 @@ def revision_label(revision: Revision) -> str:
     return f"{revision.policy.name}, revision {revision.number}"
 
 
-def answer_sentence(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer) -> str:
+def answer_sentence(answer: CapacityAnswer) -> str:
     """Return the answer in one sentence, without a full stop."""
+    if isinstance(answer, NodeChangeEffect):
+        return change_answer(answer)
     if isinstance(answer, CapacityFit):
         return fit_answer(answer)
     if isinstance(answer, GangFit):
@@ -209,6 +213,32 @@ def drain_answer(answer: Rehearsal) -> str:
         "%(done)s of %(number)s nodes can be emptied; the others are blocked by %(kinds)s",
         total,
     ) % args  # fmt: skip
+
+
+def change_answer(answer: NodeChangeEffect) -> str:
+    """Return how many pods move, and how many more or fewer have no node."""
+    parts = []
+    if stranded := answer.count(LOST):
+        parts.append(
+            ngettext(
+                "%(pods)s loses its node and finds no other", "%(pods)s lose their node and find no other", stranded
+            )
+            % {"pods": format_count(stranded, "pods")}
+        )
+    if gained := answer.count(GAINED):
+        parts.append(
+            ngettext("%(pods)s gets a node", "%(pods)s get a node", gained)
+            % {"pods": format_count(gained, "pending pods")}
+        )
+    if moved := answer.count(MOVED):
+        parts.append(ngettext("%(pods)s moves", "%(pods)s move", moved) % {"pods": format_count(moved, "pods")})
+    if answer.unreplaced:
+        number = len(answer.unreplaced)
+        parts.append(
+            ngettext("%(pods)s is gone for good", "%(pods)s are gone for good", number)
+            % {"pods": format_count(number, "pods")}
+        )
+    return gettext("; ").join(parts) or gettext("Nothing changes: every pod keeps its node")
 
 
 def buffer_answer(answer: Buffer) -> str:

@@ -13,9 +13,16 @@ from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS, GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
+from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
 from kschedweb.playground.capacity import selectors, sentences
-from kschedweb.playground.capacity.base_serializers import AnsweredSerializer, CapacityTargetSerializer, FoundSerializer
+from kschedweb.playground.capacity.base_serializers import (
+    AnsweredSerializer,
+    CapacityTargetSerializer,
+    CostChangeSerializer,
+    FoundSerializer,
+)
 from kschedweb.playground.capacity.buffer_serializers import FoundBufferSerializer, buffer_plain
+from kschedweb.playground.capacity.change_serializers import FoundNodeChangeSerializer, change_to_json
 from kschedweb.playground.capacity.costs import change_of
 from kschedweb.playground.capacity.models import CapacityKind, Question
 from kschedweb.playground.capacity.queries import (
@@ -31,6 +38,7 @@ from kschedweb.playground.capacity.queries import (
 
 if TYPE_CHECKING:
     from kschedweb.clusters.prices.changes import CostChange
+    from kschedweb.playground.capacity.answers import CapacityAnswer
 
 # Characters of a node's name, which is a DNS subdomain.
 NAME = 253
@@ -145,17 +153,6 @@ class NodeAskedSerializer(serializers.Serializer[Any]):
     )
 
 
-class CostChangeSerializer(serializers.Serializer[Any]):
-    """Change of an hour's cost, by the price table that the cluster has now."""
-
-    unit = serializers.CharField(help_text="The currency.")
-    before = serializers.FloatField()
-    after = serializers.FloatField()
-    change = serializers.FloatField(help_text="More an hour; negative: less.")
-    nodes = serializers.IntegerField(help_text="Nodes that come or go.")
-    unpriced = serializers.IntegerField(help_text="Those of them without a price, which count nothing.")
-
-
 class NodesRequestSerializer(CapacityTargetSerializer):
     node = NodeAskedSerializer()
     pending = serializers.BooleanField(default=True, help_text="Whether the pods that are pending now must fit.")
@@ -256,12 +253,13 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     drain = serializers.SerializerMethodField()
     gangs = serializers.SerializerMethodField()
     buffer = serializers.SerializerMethodField()
+    change = serializers.SerializerMethodField()
 
     class Meta:
         model = Question
         fields = (
             "id", "kind", "about", "policy", "engine", "state", "job", "error", "fit", "nodes", "drain", "gangs",
-            "buffer", "created_by", "created_at", "ended_at",
+            "buffer", "change", "created_by", "created_at", "ended_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -285,6 +283,10 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
     def get_buffer(self, question: Question) -> Json | None:
         return self._answer_json(question, CapacityKind.BUFFER)
 
+    @extend_schema_field(FoundNodeChangeSerializer(allow_null=True))
+    def get_change(self, question: Question) -> Json | None:
+        return self._answer_json(question, CapacityKind.CHANGE)
+
     def _answer_json(self, question: Question, kind: CapacityKind) -> Json | None:
         answer = selectors.answer_of(question) if question.kind == kind else None
         if answer is None:
@@ -294,22 +296,23 @@ class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
         )
 
 
-def answer_to_json(answer: CapacityFit | Sizing | Rehearsal | GangFit | Buffer, cost: CostChange | None) -> Json:
+def answer_to_json(answer: CapacityAnswer, cost: CostChange | None) -> Json:
     """Return the answer as REST tells it, with its costs or savings."""
-    if isinstance(answer, GangFit):
-        fields = _gangs_to_json(answer)
-    elif isinstance(answer, Buffer):
-        fields = buffer_plain(answer)
-    else:
-        fields = (
-            _fit_to_json(answer)
-            if isinstance(answer, CapacityFit)
-            else _nodes_to_json(answer)
-            if isinstance(answer, Sizing)
-            else _drain_to_json(answer)
-        )
-        if not isinstance(answer, CapacityFit):
-            fields["cost"] = None if cost is None else CostChangeSerializer(cost).data
+    match answer:
+        case CapacityFit():
+            fields = _fit_to_json(answer)
+        case GangFit():
+            fields = _gangs_to_json(answer)
+        case Buffer():
+            fields = buffer_plain(answer)
+        case Sizing():
+            fields = _nodes_to_json(answer)
+        case Rehearsal():
+            fields = _drain_to_json(answer)
+        case NodeChangeEffect():
+            fields = change_to_json(answer)
+    if isinstance(answer, Sizing | Rehearsal | NodeChangeEffect):
+        fields["cost"] = None if cost is None else CostChangeSerializer(cost).data
     return {"answer": f"{sentences.answer_sentence(answer)}.", **fields}
 
 

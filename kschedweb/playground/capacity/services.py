@@ -17,13 +17,14 @@ from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.redaction import pod_seen
-from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.decisions.groups.rules import group_rules, releases_with_groups
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
+from kschedweb.engine.studies.trying.node_change import NodeChange, NodeChangeEffect, play_node_change
 from kschedweb.jobs.inquiries import (
     Step,
     Turn,
@@ -45,7 +46,9 @@ from kschedweb.playground.capacity.queries import (
     query_from_json,
 )
 from kschedweb.playground.gate.invocation import about_snapshot
+from kschedweb.playground.gate.services import translate_errors
 from kschedweb.policies.selectors import load_revision, profiles_only
+from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.languages import in_english
 from kschedweb.web.lru import LRU
@@ -89,9 +92,12 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query:
     if cached is not None:
         return cached
     with _one_at_a_time(user), _turn.take(snapshot.size) as step:
-        key_of_read = snapshot.pk, figures_in_force.figures_version(snapshot), rules.release.view
-        engine = _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
-        answer = _worked_out(engine, rules, query, step, notes=notes)
+        if isinstance(query, NodeChange):
+            answer: CapacityAnswer = _answer_change(snapshot, rules, query, step)
+        else:
+            key_of_read = snapshot.pk, figures_in_force.figures_version(snapshot), rules.release.view
+            engine = _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
+            answer = _worked_out(engine, rules, query, step, notes=notes)
     _answers.put(key, answer)
     return answer
 
@@ -125,8 +131,11 @@ def question_answer(*, question: Question, step: Step) -> Json:
         step("Reading the cluster", 0, 0)
         query = query_from_json(question.kind, question.asked)
         rules, notes = rules_of(question.snapshot, question.revision, query)
-        engine = _load_snapshot(question.snapshot, rules)
-        answer = _worked_out(engine, rules, query, step, SECONDS, notes)
+        if isinstance(query, NodeChange):
+            answer: CapacityAnswer = _answer_change(question.snapshot, rules, query, step, SECONDS)
+        else:
+            engine = _load_snapshot(question.snapshot, rules)
+            answer = _worked_out(engine, rules, query, step, SECONDS, notes)
         fields = {"sentence": sentences.answer_sentence(answer), "engine": rules.release.engine}
         answer_store(question, content=answers.pack_answer(answer), **fields)
     return {"capacity": str(question.pk), "answer": question.sentence}
@@ -180,10 +189,42 @@ def _load_snapshot(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
     return figures_in_force.apply_figures(rules.release.build_snapshot(snapshot_objects(snapshot)), snapshot)
 
 
+def _answer_change(
+    snapshot: Snapshot, rules: Configuration, query: NodeChange, step: Step, seconds: float = float("inf")
+) -> NodeChangeEffect:
+    """Return the effect of losing or adding nodes; raise TooLong after ``seconds``.
+
+    This one simulates the cluster, so that controllers replace the pods of lost nodes.
+    """
+    _require_nodes(snapshot, "lost", query.lost)
+    if query.added:
+        _require_nodes(snapshot, "like", (query.like,))
+    taken_at = snapshot.taken_at.timestamp()
+    objects, figures = snapshot_objects(snapshot), current_watermarks(snapshot.cluster, taken_at)
+    # As for the others below.
+    connection_released()
+    deadline = monotonic() + seconds
+
+    def report_progress(text: str, completed: int, total: int) -> None:
+        step(text, completed, total)
+        _check_deadline(deadline, "Ask about fewer nodes.")
+
+    with translate_errors():
+        return play_node_change(objects, rules, query, report_progress, now=taken_at, utilisation=figures)
+
+
+def _require_nodes(snapshot: Snapshot, field: str, names: tuple[str, ...]) -> None:
+    """Raise ApplicationError at ``field`` if ``snapshot`` lacks one of the nodes."""
+    present = set(node_rows(snapshot).filter(name__in=names).values_list("name", flat=True))
+    missing = [name for name in names if name not in present]
+    if missing:
+        raise ApplicationError.at(field, f"The snapshot has no node {', '.join(missing[:5])}.")
+
+
 def _worked_out(
     engine: EngineSnapshot,
     rules: Configuration,
-    query: CapacityQuery,
+    query: FitQuery | GangsQuery | NodesQuery | BufferQuery | DrainQuery,
     step: Step,
     seconds: float = float("inf"),
     notes: tuple[str, ...] = (),
@@ -285,7 +326,12 @@ def _make_pulse(step: Step, deadline: float, advice: str) -> Callable[[], None]:
         nonlocal attempts
         attempts += 1
         step("Placing pods", attempts, 0)
-        if monotonic() > deadline:
-            raise TooLong(f"This takes longer than {SECONDS:.0f} s, and was given up. {advice}")
+        _check_deadline(deadline, advice)
 
     return pulse
+
+
+def _check_deadline(deadline: float, advice: str) -> None:
+    """Raise TooLong with ``advice`` after the deadline."""
+    if monotonic() > deadline:
+        raise TooLong(f"This takes longer than {SECONDS:.0f} s, and was given up. {advice}")

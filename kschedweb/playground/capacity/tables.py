@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.drain import Rehearsal
     from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
+    from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
 
 CELLS = "playground/capacity/cells"
 
@@ -106,6 +107,16 @@ LOSSES = RowTable(
     ),
     marks={"data-survived": lambda loss: "yes" if loss.survived else "no"},
 )
+CHANGE = RowTable(
+    "change",
+    _("Pods that change their node"),
+    (
+        Column("pod", _("Pod"), cell_css="name"),
+        Column("before", _("Before"), cell=lambda row: row["before"] or gettext("no node")),
+        Column("after", _("After"), cell=lambda row: row["after"] or gettext("no node")),
+        Column("message", _("What the scheduler says"), cell_css="message"),
+    ),
+)
 DRAIN = RowTable(
     "drain",
     _("Step by step"),
@@ -155,6 +166,12 @@ def nodes_rows(answer: Sizing) -> list[Json]:
         )
         for use in answer.nodes
     ]
+
+
+def change_rows(answer: NodeChangeEffect) -> list[Json]:
+    """Return a row for each pod whose node changes, with the columns of CHANGE; those without a node come first."""
+    places = sorted(answer.pods, key=lambda place: bool(place.after))
+    return [CHANGE.make_row(place.pod, place.before, place.after, place.message) for place in places]
 
 
 def drain_rows(answer: Rehearsal) -> list[Json]:

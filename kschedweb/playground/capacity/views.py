@@ -21,7 +21,15 @@ from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.inquiries import find_unanswered
 from kschedweb.jobs.waiting import render_waiting
 from kschedweb.playground.capacity import charts, costs, node_maps, selectors, sentences, services, tables
-from kschedweb.playground.capacity.forms import BufferForm, DrainForm, FitForm, GangsForm, NodesForm, fields_of
+from kschedweb.playground.capacity.forms import (
+    BufferForm,
+    ChangeForm,
+    DrainForm,
+    FitForm,
+    GangsForm,
+    NodesForm,
+    fields_of,
+)
 from kschedweb.playground.capacity.models import CapacityKind, Question
 from kschedweb.playground.capacity.queries import query_from_json
 from kschedweb.policies.scope import scope_of
@@ -49,7 +57,13 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 50
 # Names of the forms' fields by REST's, in which the services report problems.
-FIELDS = {"requests": "cpu", "allocatable": "node_cpu", "min_count": "least", "topology_key": "topology"}  # by REST's
+FIELDS = {
+    "requests": "cpu",
+    "allocatable": "node_cpu",
+    "min_count": "least",
+    "topology_key": "topology",
+    "lost": "nodes",
+}
 # Characters that servers and proxies accept; a longer question is answered by a job instead.
 LONGEST_ADDRESS = 8_000
 
@@ -59,7 +73,7 @@ class _Page:
     """The page of a kind of question."""
 
     kind: CapacityKind
-    form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm]
+    form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm | ChangeForm]
     table: RowTable
     # Makes the table's rows from an answer.
     rows: Callable[[Any], list[Json]]
@@ -87,6 +101,14 @@ PAGES = {
             tables.drain_rows,
             charts.drain_chart,
             {"zones": selectors.list_zones},
+        ),
+        _Page(
+            CapacityKind.CHANGE,
+            ChangeForm,
+            tables.CHANGE,
+            tables.change_rows,
+            charts.change_chart,
+            _NODES | {"zones": selectors.list_zones},
         ),
     )
 }
@@ -125,6 +147,18 @@ def show_gangs(request: PageRequest) -> HttpResponseBase:
 def show_buffer(request: PageRequest) -> HttpResponseBase:
     """Show whether the cluster survives the loss of a zone, or of its largest nodes."""
     return _handle_question(request, PAGES[CapacityKind.BUFFER])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def show_change(request: PageRequest) -> HttpResponseBase:
+    """Show where pods go if nodes are lost or added; at first if the largest zone is lost."""
+    snapshot = scope_of(request).snapshot_asked()
+    if snapshot is not None and request.method != "POST" and not ChangeForm(request.GET).is_submitted:
+        zone = selectors.find_largest_zone(snapshot)
+        if zone:
+            return redirect(f"{request.path}?{urlencode({**request.GET.dict(), 'zone': zone})}")
+    return _handle_question(request, PAGES[CapacityKind.CHANGE])
 
 
 @require_safe

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from django.utils.translation import gettext
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import SKEWS
 from kschedweb.engine.studies.measure.groups import USE
@@ -18,18 +16,7 @@ from kschedweb.engine.studies.measure.registry import family_of
 from kschedweb.engine.studies.trying.policy_effect import MOVED
 from kschedweb.playground.gate.invocation import measure_row
 from kschedweb.web.counting import format_count
-from kschedweb.web.nodemap.grouping import make_named_groupings
-from kschedweb.web.nodemap.nodemap import (
-    MOST_NODES,
-    PODS,
-    STATE,
-    WITH_PODS,
-    MapChoice,
-    MapLayer,
-    make_inline_map,
-    round_half_up,
-    show_requested,
-)
+from kschedweb.web.nodemap.before_after import map_before_and_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -108,29 +95,8 @@ def build_picture(answer: Json) -> EffectPicture:
     pairs = zip(levels["current"], levels["changed"], strict=True)
     changed_count = sum(round(before) != round(after) for before, after in pairs)
     bands, bars = _draw_flows(levels, answer["changes"])
-    return EffectPicture(tuple(list_tiles(answer)), map_levels(levels), changed_count, bands, bars)
-
-
-def map_levels(levels: Json) -> NodeMap | None:
-    """Return the nodes before and after, coloured by the CPU that is requested; None for none, or too many."""
-    names = levels["nodes"]
-    if not 0 < len(names) <= MOST_NODES:
-        return None
-    groupings = make_named_groupings([{ZONE: zone} if zone else {} for zone in levels["zones"]])
-    unknown, with_pods = np.full(len(names), np.nan, np.float32), np.full(len(names), WITH_PODS, np.float32)
-    quiet = [MapLayer(PODS, unknown), MapLayer(STATE, with_pods)]
-    labels = {"current": gettext("Before"), "changed": gettext("After")}
-    sides = {label: [_make_layer(levels[side]), *quiet] for side, label in labels.items()}
-    return make_inline_map(names, groupings, sides, ("", ""), MapChoice(), choosable=1)
-
-
-def _make_layer(percents: Sequence[float]) -> MapLayer:
-    values = np.array(percents, dtype=np.float32)
-    sentence = gettext("%(mean)s %% requested on average, %(most)s %% on the fullest.") % {
-        "mean": round_half_up(values.mean()),
-        "most": round_half_up(values.max()),
-    }
-    return MapLayer(replace(show_requested("cpu"), sentence=sentence), values)
+    effect_map = map_before_and_after(levels["nodes"], levels["zones"], levels["current"], levels["changed"])
+    return EffectPicture(tuple(list_tiles(answer)), effect_map, changed_count, bands, bars)
 
 
 def list_tiles(answer: Json) -> list[Tile]:

@@ -20,7 +20,7 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.capacity.buffer import compute_buffer
 from kschedweb.engine.studies.compare.comparison import compare_runs
 from kschedweb.engine.studies.document.document import ScenarioError
-from kschedweb.engine.studies.document.parts import ALL, RunSettings, ScenarioDocument, UsageSource
+from kschedweb.engine.studies.document.parts import ALL, RunSettings, ScenarioChange, ScenarioDocument, UsageSource
 from kschedweb.engine.studies.gate.thresholds import Thresholds
 from kschedweb.engine.studies.gate.verdict import GateJudgement, RunPair, judge_runs
 from kschedweb.engine.studies.measure.measures import compute_measures
@@ -175,8 +175,9 @@ def prepared_of(
     now: float | None = None,
     utilisation: Watermarks | None = None,
     prices: PriceTable | None = None,
+    changes: tuple[ScenarioChange, ...] = (),
 ) -> PreparedScenario:
-    """Return a scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
+    """Return a scenario in which the pods of the ``listed`` objects are placed, after ``changes``.
 
     With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
     were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are those of nodes. A run
@@ -188,7 +189,7 @@ def prepared_of(
     if missing:
         raise ScenarioError([DocumentProblem("snapshot", missing[0])])
     use = UsageSource("none" if utilisation is None else "watermarks")
-    document = ScenarioDocument(name="gate", use=use, run=RunSettings(place=place), prices=prices)
+    document = ScenarioDocument(name="gate", use=use, run=RunSettings(place=place), prices=prices, changes=changes)
     time = newest_time(listed) if now is None else now
     prepared = prepare_scenario(document, listed, {}, seed=seed, now=time, utilisation=utilisation)
     return replace(prepared, settings=replace(prepared.settings, settles=True))

@@ -24,7 +24,7 @@ from kschedweb.engine.simulation import (
     PodIsEvicted,
 )
 from kschedweb.engine.simulation.nodes import apply_changes
-from kschedweb.engine.state.owners import has_daemon_set_owner
+from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.limits import MOST_NODES
@@ -161,12 +161,12 @@ class Changes:
             self._remove_pods(set(names))
 
     def _remove_pods(self, names: set[str]) -> None:
-        """Remove the pods of nodes that are removed at time 0; those with a controller arrive again."""
+        """Remove the pods of nodes that are removed at time 0; those that a controller replaces arrive again."""
         for key, raw in list(self.cluster.bound.items()):
             pod = Pod.from_json(raw)
             if pod.node_name in names:
                 del self.cluster.bound[key]
-                if pod.controller is not None and not has_daemon_set_owner(pod):
+                if pod.controller is not None and not stays_at_drain(pod):
                     self.cluster.waiting[key] = recreate_pod(raw)
 
     def _drain_nodes(self, action: parts.DrainNodes, at: float) -> None:
