@@ -59,7 +59,12 @@ def _change_sentence(change: CostChange, answer: CapacityAnswer | None) -> str:
     if change.unpriced == change.nodes:
         return gettext("None of these nodes has a price, so the saving is unknown")
     args = {"hour": f"{format_price(change.size)} {change.unit}", "month": format_price(MONTH * change.size)}
-    if isinstance(answer, Rehearsal):
+    if isinstance(answer, NodeChangeEffect):
+        if change.change > 0:
+            sentence = gettext("This costs %(hour)s more an hour (%(month)s a month)") % args
+        else:
+            sentence = gettext("This saves %(hour)s an hour (%(month)s a month)") % args
+    elif isinstance(answer, Rehearsal):
         args["nodes"] = format_count(change.nodes, "nodes")
         sentence = gettext("Removing %(nodes)s saves %(hour)s an hour (%(month)s a month)") % args
     else:
