@@ -31,6 +31,8 @@ InquiryT = TypeVar("InquiryT", bound=Inquiry)
 
 # The limits of work within a request: bytes of a cluster's objects, and seconds.
 AT_ONCE_SIZE, AT_ONCE_SECONDS = 12_000_000, 3.0
+# Nodes of the largest cluster whose pages answer a question that nobody asked yet.
+MOST_OPENED_NODES = 200
 # Read along with a question about a snapshot under a revision.
 RELATED = ("snapshot__cluster", "revision__policy")
 # Fields of an answer that are read only when it is shown.
@@ -72,6 +74,11 @@ def refuse_large(size: int) -> None:
     """Raise DeadlineExceeded if a request has no time to read objects of ``size`` bytes."""
     if size > AT_ONCE_SIZE:
         raise DeadlineExceeded
+
+
+def may_open_answered(nodes: int) -> bool:
+    """Say whether the page of a question may open with an answer about a cluster of ``nodes`` nodes."""
+    return 0 < nodes <= MOST_OPENED_NODES
 
 
 def deadline_step(seconds: float = AT_ONCE_SECONDS) -> Step:

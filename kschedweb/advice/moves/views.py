@@ -18,10 +18,10 @@ from kschedweb.accounts.roles import Action, role_allows
 from kschedweb.advice.moves import answers, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.moves.forms import MovesForm
 from kschedweb.advice.moves.models import Question
-from kschedweb.advice.moves.requests import DryRunRequest
+from kschedweb.advice.moves.requests import DryRunRequest, starting_request
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.inquiries import find_unanswered
+from kschedweb.jobs.inquiries import find_unanswered, may_open_answered
 from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
@@ -64,7 +64,8 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     }
     form = MovesForm(request.POST if request.method == "POST" else request.GET)
     if not form.is_submitted:
-        return render(request, PAGE, {**context, "form": MovesForm()})
+        opening = _open_answer(request.user, snapshot, revision)
+        return _render_answer(request, opening, snapshot, {**context, "form": MovesForm()})
     context["form"] = form
     if not form.is_valid():
         return render(request, PAGE, context, status=400)
@@ -121,6 +122,20 @@ def _start_run(
     message = gettext("The scenario “%(name)s” was made, and this is its run.")
     messages.success(request, message % {"name": run.revision.scenario.name})
     return redirect("run", run.pk)
+
+
+def _open_answer(user: User, snapshot: Snapshot, revision: Revision) -> Json | None:
+    """Return what the starting policy would do, if that is known or quick to find; else None."""
+    if not may_open_answered(snapshot.counts.get("Node", 0)):
+        return None
+    dry_run_request = starting_request()
+    try:
+        return selectors.stored_answer(snapshot, revision, dry_run_request) or _find_answer(
+            user, snapshot, revision, dry_run_request
+        )
+    # Nobody asked, so nobody is told why there is no answer.
+    except ApplicationError:
+        return None
 
 
 def _find_answer(user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Json | None:

@@ -17,6 +17,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, tables, words
 from kschedweb.advice.plans.forms import PlanForm, initial_of
 from kschedweb.advice.plans.models import Question
+from kschedweb.advice.plans.offers import offer_later
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.inquiries import find_unanswered
 from kschedweb.jobs.waiting import render_waiting
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.policies.models import Revision
 
 PAGE = "advice/plans/plans.html"
 # Moves.
@@ -58,7 +61,8 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
     context["map"] = map_snapshot(snapshot, MapChoice.from_address(request.GET))
     if request.method != "POST":
         initial = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
-        return render(request, PAGE, {**context, "form": PlanForm(initial=initial)})
+        opening = {} if initial else _open_plan(request, snapshot, revision)
+        return render(request, PAGE, {**context, "form": PlanForm(initial=initial), **opening})
     form = context["form"] = PlanForm(request.POST)
     if not form.is_valid():
         return render(request, PAGE, context, status=400)
@@ -84,7 +88,30 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     name = question.snapshot.cluster.name if question.snapshot else "cluster"
     if file := request.GET.get("format", ""):
         return _render_file(file, name, answer)
-    context = {
+    response = render(request, "advice/plans/plan.html", _plan_context(request, question, answer))
+    if request.htmx:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _open_plan(request: PageRequest, snapshot: Snapshot, revision: Revision) -> dict[str, object]:
+    """Return the context of the plan that the site made of ``snapshot`` by itself; empty without one.
+
+    Where there is none yet, a job begins to look for it.
+    """
+    question = selectors.offer_of(snapshot)
+    if question is None:
+        offer_later(snapshot=snapshot)
+        return {}
+    answer = question.read_answer()
+    if answer is None or question.revision_id != revision.pk:
+        return {}
+    return _plan_context(request, question, answer)
+
+
+def _plan_context(request: PageRequest, question: Question, answer: Json) -> dict[str, object]:
+    """Return what a page says about the plan of ``question``."""
+    return {
         "question": question,
         "answer": answer,
         "sentence": words.render_sentence(answer),
@@ -98,10 +125,6 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "form_address": _form_url(question),
         "may_try": bool(answer["moves"]) and question.snapshot is not None and question.revision is not None,
     }
-    response = render(request, "advice/plans/plan.html", context)
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
 
 
 def _map_plan(request: PageRequest, question: Question, answer: Json) -> NodeMap | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.answers import CapacityAnswer
+    from kschedweb.playground.capacity.queries import CapacityQuery
+    from kschedweb.policies.models import Revision
 
 # Choices of a field's datalist; any other name can be typed in.
 OFFERED = 300
@@ -115,3 +118,12 @@ def question_get(question_id: UUID | str) -> Question:
 def answer_of(question: Question) -> CapacityAnswer | None:
     """Return the answer; ``None`` if there is none yet."""
     return None if question.content is None else answers.unpack_answer(question.kind, bytes(question.content))
+
+
+def stored_answer(
+    snapshot: Snapshot, revision: Revision, kind: CapacityKind, query: CapacityQuery
+) -> CapacityAnswer | None:
+    """Return the stored answer to this question, if a job has given it; else None."""
+    rows = Question.objects.filter(snapshot=snapshot, revision=revision, kind=kind, ended_at__isnull=False)
+    question = rows.filter(asked=asdict(query)).exclude(content=None).first()
+    return None if question is None else answer_of(question)

@@ -20,7 +20,7 @@ from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.inquiries import find_unanswered
 from kschedweb.jobs.waiting import render_waiting
-from kschedweb.playground.capacity import charts, costs, node_maps, selectors, sentences, services, tables
+from kschedweb.playground.capacity import charts, costs, node_maps, openings, selectors, sentences, services, tables
 from kschedweb.playground.capacity.forms import (
     BufferForm,
     ChangeForm,
@@ -231,7 +231,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     form = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:
-        form = page.form()
+        form, answer = _open_page(request.user, page, snapshot, revision, context)
     elif not form.is_valid():
         status = 400
     else:
@@ -242,8 +242,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
                 )
             query = form.to_query(snapshot)
             answer = _try_answer(request.user, snapshot, revision, query)
-            context["cost"] = costs.describe_cost_change(snapshot, query, answer)
-            context["engine"] = services.rules_of(snapshot, revision, query)[0].release.engine
+            context |= _answer_context(snapshot, revision, query, answer)
             if request.method == "POST":
                 address = f"{request.path}?{context['scope_query']}&{urlencode(_filled_fields(form))}"
                 # A quick answer gets an address that can be shared and loaded again.
@@ -259,6 +258,35 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
             status = error.status
             context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
     return _render_page(request, page, form, snapshot, revision, answer, context, status)
+
+
+def _open_page(
+    user: User, page: _Page, snapshot: Snapshot, revision: Revision, context: dict[str, object]
+) -> tuple[forms.Form, CapacityAnswer | None]:
+    """Return the form with the question that the page opens with and its answer; the empty form without an answer."""
+    query = openings.make_opening_query(page.kind, snapshot)
+    if query is None:
+        return page.form(), None
+    try:
+        answer = selectors.stored_answer(snapshot, revision, page.kind, query)
+        answer = answer or _try_answer(user, snapshot, revision, query)
+        if answer is not None:
+            context |= _answer_context(snapshot, revision, query, answer)
+            return page.form(initial=fields_of(query)), answer
+    # Nobody asked, so nobody is told why there is no answer.
+    except ApplicationError:
+        pass
+    return page.form(), None
+
+
+def _answer_context(
+    snapshot: Snapshot, revision: Revision, query: CapacityQuery, answer: CapacityAnswer | None
+) -> dict[str, object]:
+    """Return what the page says beside ``answer``: its cost, and the engine that answers."""
+    return {
+        "cost": costs.describe_cost_change(snapshot, query, answer),
+        "engine": services.rules_of(snapshot, revision, query)[0].release.engine,
+    }
 
 
 def _try_answer(user: User, snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> CapacityAnswer | None:

@@ -54,11 +54,18 @@ def get_page(client: Any, **parameters: object) -> Any:
     return client.get(f"/descheduling/?{urlencode({'cluster': 'demo', **parameters})}")
 
 
-def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
+def test_the_page_opens_with_what_the_starting_policy_would_do(client_as: Callable[..., Any], demo: Snapshot) -> None:
+    client = client_as("viewer")
+    opened = get_page(client)
+    assert opened.context["answer"] == get_page(client, ask="1").context["answer"]
+    assert elements(opened, "form.capacity-form")
+
+
+def test_what_takes_long_opens_with_the_form(client_as: Callable[..., Any], demo: Snapshot, slow: None) -> None:
     page = get_page(client_as("viewer"))
-    assert page.status_code == 200
-    assert "answer" not in page.context
+    assert (page.status_code, "answer" in page.context) == (200, False)
     assert elements(page, "form.capacity-form")
+    assert not elements(page, "[data-later]")
 
 
 def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], no_cluster: None) -> None:

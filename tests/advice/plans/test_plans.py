@@ -52,6 +52,19 @@ def test_the_form_keeps_what_an_address_says(client_as: Callable[..., Any], demo
     assert client_as("viewer").get("/plans/").status_code == 200
 
 
+def test_the_page_opens_with_the_plan_that_the_site_made(
+    client_as: Callable[..., Any], demo: Snapshot, policy: Any
+) -> None:
+    client = client_as("viewer")
+    assert "answer" not in client.get("/plans/?cluster=demo").context, "the first visit has a job look for it"
+    question = Question.objects.get(offers=True)
+    tasks.offer(str(question.job_id))
+    page = client.get("/plans/?cluster=demo")
+    assert page.context["sentence"] == client.get(f"/plans/{question.pk}/").context["sentence"]
+    assert f'href="/plans/{question.pk}/"' in html_of(page)
+    assert "answer" not in client.get("/plans/?cluster=demo&objective=skew").context, "another objective is asked for"
+
+
 def test_where_nothing_has_to_move_no_bound_is_told(client_as: Callable[..., Any], demo: Snapshot) -> None:
     page, plan = get_plan(client_as("viewer"), at_least="1")
     assert (plan["moves"], plan["least"]) == (0, "")

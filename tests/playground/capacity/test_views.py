@@ -21,13 +21,38 @@ def get_page(client: Any, page: str, **parameters: object) -> Any:
     return client.get(f"/capacity/{page}?{urlencode({'cluster': 'demo', **parameters})}")
 
 
-def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
+PAGES = [("", "fit"), ("gangs/", "gangs"), ("nodes/", "nodes"), ("drain/", "drain"), ("buffer/", "buffer")]
+
+
+@pytest.mark.parametrize(("page", "kind"), PAGES)
+def test_a_page_opens_with_an_answer_that_its_form_asks_again(
+    page: str, kind: str, client_as: Callable[..., Any], demo: Snapshot
+) -> None:
     client = client_as("viewer")
-    for page, kind in (("", "fit"), ("gangs/", "gangs"), ("nodes/", "nodes"), ("drain/", "drain")):
-        answer = get_page(client, page)
-        assert answer.status_code == 200
-        assert (answer.context["kind"], "answer" in answer.context) == (kind, False)
+    opened = get_page(client, page)
+    assert (opened.status_code, opened.context["kind"]) == (200, kind)
+    fields = {name: value for name, value in opened.context["form"].initial.items() if value not in (None, "", False)}
+    asked = get_page(client, page, **{**fields, "ask": "1"})
+    assert asked.context["sentence"] == opened.context["sentence"] != ""
+    assert elements(opened, "form.capacity-form")
+
+
+def test_a_large_cluster_opens_with_the_form(
+    client_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kschedweb.jobs.inquiries.MOST_OPENED_NODES", demo.counts["Node"] - 1)
+    for page, _ in PAGES:
+        answer = get_page(client_as("viewer"), page)
+        assert (answer.status_code, "answer" in answer.context) == (200, False)
         assert elements(answer, "form.capacity-form")
+
+
+def test_what_takes_long_opens_with_the_form_and_without_an_error(
+    client_as: Callable[..., Any], demo: Snapshot, slow: None
+) -> None:
+    for page, _ in PAGES[:3]:
+        answer = get_page(client_as("viewer"), page)
+        assert (answer.status_code, "answer" in answer.context) == (200, False)
         assert not elements(answer, ".field-error")
 
 
