@@ -112,7 +112,7 @@ def pages(at: Places) -> dict[str, str]:
         "right-sizing": f"/right-sizing/?cluster={c}",
         "right-sizing-apply": f"/right-sizing/apply/?cluster={c}",
         "capacity-buffer": f"/capacity/buffer/?cluster={c}&zones=on&largest=2",
-        "capacity-change": f"/trying/nodes/?cluster={c}&zone=eu-west-1a",
+        "capacity-change": f"/trying/nodes/?cluster={c}",
         "descheduling": f"/descheduling/?cluster={c}&ask=1&rounds=2",
         "plans": f"/plans/?cluster={c}&objective=skew",
         "scenarios": "/scenarios/",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.http import Http404
 
 from kschedweb.clusters.redaction import in_part
@@ -89,12 +89,6 @@ def node_names(snapshot: Snapshot) -> list[str]:
 def list_zones(snapshot: Snapshot) -> list[str]:
     """Return the zones that have nodes."""
     return list(node_rows(snapshot).exclude(zone="").order_by("zone").values_list("zone", flat=True).distinct())
-
-
-def find_largest_zone(snapshot: Snapshot) -> str:
-    """Return the zone with most nodes, the first by name among equals; "" if no node has a zone."""
-    zones = node_rows(snapshot).exclude(zone="").values("zone").annotate(nodes=Count("pk")).order_by("-nodes", "zone")
-    return str(zones[0]["zone"]) if zones else ""
 
 
 def nodes_in(snapshot: Snapshot, zone: str) -> list[str]:

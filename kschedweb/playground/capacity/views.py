@@ -152,12 +152,7 @@ def show_buffer(request: PageRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_change(request: PageRequest) -> HttpResponseBase:
-    """Show where pods go if nodes are lost or added; at first if the largest zone is lost."""
-    snapshot = scope_of(request).snapshot_asked()
-    if snapshot is not None and request.method != "POST" and not ChangeForm(request.GET).is_submitted:
-        zone = selectors.find_largest_zone(snapshot)
-        if zone:
-            return redirect(f"{request.path}?{urlencode({**request.GET.dict(), 'zone': zone})}")
+    """Show where pods go if nodes are lost or added."""
     return _handle_question(request, PAGES[CapacityKind.CHANGE])
 
 
