@@ -223,7 +223,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
     scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
-    form = page.form(request.POST if request.method == "POST" else request.GET)
+    form: Any = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:
         form, answer = _open_page(request.user, page, snapshot, revision, context)
