@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from kschedweb.engine import Node, Pod
 from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.cycle.binding import BindingCycle
+from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
@@ -21,16 +22,14 @@ from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE_ADD,
-    POD_GROUP_ADD,
-    POD_GROUP_UPDATE,
     UNSCHEDULED_POD_ADD,
     node_changes,
 )
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.objects.podgroup import COMPOSITE, PodGroup, is_group
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, QueueTiming
 from kschedweb.engine.queue.queued_pods import Queued
-from kschedweb.engine.releases import get_release, load
+from kschedweb.engine.releases import Release, get_release, load
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
@@ -38,7 +37,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 Changes = list[tuple[Pod, Pod]]
 START = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 STEP, MOMENT, HOUR = 1e-3, 1e-6, 3600.0  # seconds
-EARLY = ("Node", "PodGroup")
+EARLY = ("Node", "PodGroup", "CompositePodGroup")
 CONDITION = ("type", "status", "reason", "message")
 
 
@@ -49,6 +48,8 @@ class Rounds:
         release = get_release(
             scenario.get("release", "1.37"), {"GenericWorkload": True} | scenario.get("featureGates", {})
         )
+        if not release.behaviour.pod_group_hierarchies:
+            _refuse_composites(scenario, release)
         loaded = load(scenario.get("config") or EMPTY, release)
         if loaded.configuration is None:
             raise ValueError("; ".join(loaded.errors))
@@ -63,6 +64,7 @@ class Rounds:
             QueueTiming.from_document(self.configuration.document, START),
             behaviour=release.behaviour,
             nominator=self.nominator,
+            composites=release.has_composite_groups,
         )
         self.pending: dict[str, Pod] = {}
         self.starts = 0
@@ -119,24 +121,19 @@ class Rounds:
                 self.queue.move_all_to_active_or_backoff(event, old, node, self.now)
         elif raw["kind"] == "Pod":
             self._tell_pod(self._read(raw))
-        elif raw["kind"] == "PodGroup":
+        elif is_group(raw):
             self._tell_group(raw)
         else:
             self.world.cluster.add(raw)
 
     def _tell_group(self, raw: Json) -> None:
         group = PodGroup.from_json(raw)
-        old = self.groups.get(group.key)
+        old = self.groups.refresh(group)
         if old is not None:
             raw = raw | {"status": old.raw.get("status", {})}
             group = PodGroup.from_json(raw)
         self.world.cluster.add(raw)
-        if old is None:
-            self.queue.add_group(group, self.now)
-            self.queue.move_all_to_active_or_backoff(POD_GROUP_ADD, None, group, self.now)
-        else:
-            self.queue.update_group(group)
-            self.queue.move_all_to_active_or_backoff(POD_GROUP_UPDATE, old, group, self.now)
+        self.queue.follow_group(old, group, self.now)
 
     def _tell_pod(self, pod: Pod) -> None:
         self.groups.add_member(pod)
@@ -173,7 +170,7 @@ class Rounds:
 
     def _try_group(self, entity: QueuedGroup) -> Json:
         attempt: Json = {"entity": f"group {entity.group.key}", "pods": []}
-        group = self.groups.get(entity.group.key)
+        group = self.groups.refresh(entity.group)
         assert group is not None
         if entity.members:
             result = self.scheduler.find_group(group, entity.pods)
@@ -183,19 +180,27 @@ class Rounds:
             bound = self._settle(attempt, entity.members, result.placements, changes)
             self.now += MOMENT
             self.queue.conclude_group(entity, self.now, placed=result.searched.ok, rejected=result.searched.is_rejected)
-            if result.placed or not group.scheduled:
-                self._write(group, result.condition)
+            for part in result.by_group:
+                if part.placed or not part.group.scheduled:
+                    self._write(part)
             self._hear(attempt, result.victims, changes, bound)
         else:
             self.queue.conclude_group(entity, self.now, placed=True, rejected=False)
-        conditions = (self.groups.get(group.key) or group).raw.get("status", {}).get("conditions", [])
-        return attempt | ({"group": {name: conditions[0][name] for name in CONDITION}} if conditions else {})
+        condition = self._condition(group)
+        below = {leaf.name: self._condition(leaf) for leaf in self.groups.list_leaves(group) if group.is_composite}
+        attempt |= {"group": condition} if condition else {}
+        return attempt | ({"groups": below} if below else {})
 
-    def _write(self, old: PodGroup, condition: Json) -> None:
-        group = PodGroup.from_json(old.raw | {"status": {"conditions": [dict(condition)]}})
+    def _condition(self, group: PodGroup) -> Json:
+        conditions = (self.groups.refresh(group) or group).raw.get("status", {}).get("conditions", [])
+        return {name: conditions[0][name] for name in CONDITION} if conditions else {}
+
+    def _write(self, result: GroupPlacement) -> None:
+        old = self.groups.refresh(result.group)
+        assert old is not None
+        group = PodGroup.from_json(old.raw | {"status": {"conditions": [dict(result.condition)]}})
         self.groups.put_group(group)
-        self.queue.update_group(group)
-        self.queue.move_all_to_active_or_backoff(POD_GROUP_UPDATE, old, group, self.now)
+        self.queue.follow_group(old, group, self.now)
 
     def _settle(
         self, attempt: Json, members: Sequence[QueuedPod], placements: Sequence[Placement], changes: Changes
@@ -284,3 +289,10 @@ class Rounds:
         new = self._read(old.raw | {"spec": spec, "status": old.raw.get("status", {}) | {"startTime": time}})
         self.world.update_pod(old, new)
         self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, new, self.now)
+
+
+def _refuse_composites(scenario: Json, release: Release) -> None:
+    """Raise the error of a release whose API has no groups of groups."""
+    if any(raw["kind"] == COMPOSITE for raw in scenario["objects"]):
+        version = "scheduling.k8s.io/v1beta1"
+        raise ValueError(f'no kind "{COMPOSITE}" is registered for version "{version}" in scheme "{release.scheme}"')

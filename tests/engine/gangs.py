@@ -7,12 +7,13 @@ from typing import Any
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.group_placement import GroupPlacement
-from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.objects.podgroup import COMPOSITE, PodGroup
 from kschedweb.engine.releases import get_release, load
 from tests.engine.builders import CONFIGURATION, pod
 
 ON = {"GenericWorkload": True}
 BY_TOPOLOGY = {**ON, "TopologyAwareWorkloadScheduling": True}
+IN_TREES = {**BY_TOPOLOGY, "CompositePodGroup": True}
 ONE_CPU, THREE_CPUS = {"cpu": "1"}, {"cpu": "3"}  # a quarter of a node, and three
 
 
@@ -32,6 +33,20 @@ def group(name: str, at_least: int | None = 2, *, topology: str = "", whole: boo
     }
 
 
+def composite(name: str, at_least: int | None = 2, *, parent: str = "", whole: bool = False, **fields: Any) -> dict:
+    """A CompositePodGroup: a gang of ``at_least`` groups, or none (``None``); part of ``parent``, if that is named."""
+    raw = group(name, at_least, whole=whole, **fields)
+    spec = raw["spec"] | ({"parentCompositePodGroupName": parent} if parent else {})
+    if at_least is not None:
+        spec["schedulingPolicy"] = {"gang": {"minGroupCount": at_least}}
+    return raw | {"kind": "CompositePodGroup", "spec": spec}
+
+
+def part(name: str, parent: str = "root", at_least: int | None = 2, **fields: Any) -> dict:
+    """A PodGroup that is part of the composite group ``parent``."""
+    return group(name, at_least, parentCompositePodGroupName=parent, **fields)
+
+
 def member(name: str, group_name: str = "gang", **fields: Any) -> dict:
     return pod(name, schedulingGroup={"podGroupName": group_name}, **{"requests": ONE_CPU, **fields})
 
@@ -45,15 +60,26 @@ def read_group(*args: Any, **fields: Any) -> PodGroup:
 
 
 def configured(gates: dict[str, bool] | None = None, **profile: Any) -> Configuration:
-    """A configuration of 1.37 with groups."""
+    """A configuration of 1.37 with groups; of 1.38 if ``gates`` are those of groups of groups."""
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
-    loaded = load(document, get_release("1.37", ON if gates is None else gates))
+    release = "1.38" if gates is IN_TREES else "1.37"
+    loaded = load(document, get_release(release, ON if gates is None else gates))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
 
 def scheduler(*objects: dict, gates: dict[str, bool] | None = None, **profile: Any) -> Scheduler:
     return Scheduler(Snapshot.from_objects(objects), configured(gates, **profile))
+
+
+def find_tree_placement(over: Scheduler, pods: list[dict], name: str = "root") -> GroupPlacement:
+    """Run a cycle of the composite group and return its placement; the snapshot must be as before."""
+    root = over.snapshot.objects.groups.get(f"default/{name}", COMPOSITE)
+    assert root is not None
+    before = dict(over.snapshot.pods.slots)
+    placement = over.find_group(root, [Pod.from_json(raw) for raw in pods])
+    assert over.snapshot.pods.slots == before
+    return placement
 
 
 def find_group_placement(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacement:

@@ -178,7 +178,7 @@ def _list_needed(pods: Collection[Json], new_pods: bool) -> list[tuple[str, str]
     if any(_asks_for_devices(spec) for spec in specs):
         kinds_needed += [(kind, "") for kind in DEVICES]
     if any(spec.get("schedulingGroup") for spec in specs):
-        kinds_needed.append(("PodGroup", ""))
+        kinds_needed += [("PodGroup", ""), ("CompositePodGroup", "")]
     return kinds_needed + ([(kind, "") for kind in CLASSES] if new_pods else [])
 
 

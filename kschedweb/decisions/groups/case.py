@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kschedweb.decisions.groups.group_status import GroupStatus
     from kschedweb.decisions.groups.rules import GroupRules
-    from kschedweb.engine import Explanation
+    from kschedweb.engine import Explanation, Pod
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
     from kschedweb.jobs.inquiries import Step
@@ -82,14 +82,21 @@ def group_case(
     group, group_status = group_status.group, replace(group_status, pending=pods)
     if group is None or not pods or not rules.configuration.release.has_group_scheduling:
         return GroupCase(group_status, rules)
+    root, tree_pods = group, pods
+    if rules.configuration.release.has_composite_groups and group.parent:
+        root = engine.objects.groups.find_root(group.key) or group
+        leaves = {leaf.key for leaf in engine.objects.groups.list_leaves(root)} - {group.key}
+        tree_pods += tuple(pod for pod in engine.pending if pod.scheduling_group in leaves and not pod.terminating)
     try:
-        placement = scheduler.explain_group(
-            group, pods, SearchRequest(post_filter=True, watch=_ProgressStopwatch(step))
+        whole = scheduler.explain_group(
+            root, tree_pods, SearchRequest(post_filter=True, watch=_ProgressStopwatch(step))
         )
     except CycleError as error:
         raise Unprocessable(f"The scheduling cycle of {group_status.key} fails: {error}") from None
+    placement = next(part for part in whole.by_group if part.group is group)
+    placement = replace(placement, pre_enqueue_status=whole.pre_enqueue_status)
     case = GroupCase(group_status, rules, placement)
-    return replace(case, blocked=_explain_blocking_pod(scheduler, case))
+    return replace(case, blocked=_explain_blocking_pod(scheduler, case, whole, tree_pods))
 
 
 class _ProgressStopwatch(Stopwatch):
@@ -107,9 +114,12 @@ class _ProgressStopwatch(Stopwatch):
         self._tried += 1
 
 
-def _explain_blocking_pod(scheduler: Scheduler, case: GroupCase) -> str:
-    """Return why the first pod without a node has none, in the cluster with the pods before it on their nodes."""
-    placement, domain_try, pods = case.placement, case.first_try, case.group_status.pending
+def _explain_blocking_pod(scheduler: Scheduler, case: GroupCase, whole: GroupPlacement, pods: tuple[Pod, ...]) -> str:
+    """Return why the first pod without a node has none, in the cluster with the pods before it on their nodes.
+
+    ``whole`` is the result of the tree that the group is part of, with its ``pods``: that of the group, if it is alone.
+    """
+    placement, domain_try = case.placement, case.first_try
     pod = next((member for member in pods if placement is not None and member.key == placement.blocking), None)
     if placement is None or domain_try is None or pod is None:
         return ""
@@ -118,7 +128,7 @@ def _explain_blocking_pod(scheduler: Scheduler, case: GroupCase) -> str:
     # The pods of a group are tried together, so their nominations keep no room from each other.
     for other in pods:
         trial_scheduler.nominator.delete_nominated_pod(other.key)
-    trial_scheduler.reserve_group(pods, placement.assignments_before(pods, pod.key))
+    trial_scheduler.reserve_group(pods, whole.assignments_before(pods, pod.key))
     try:
         explanation = _restrict_to_nodes(trial_scheduler.explain(pod), domain_try.domain.nodes)
     except CycleError as error:

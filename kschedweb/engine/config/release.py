@@ -226,6 +226,12 @@ class Release:
         return self.has_group_scheduling and self.is_enabled("TopologyAwareWorkloadScheduling")
 
     @property
+    def has_composite_groups(self) -> bool:
+        """True if a group may be part of a CompositePodGroup, with which it is tried."""
+        follows = self.behaviour.pod_group_hierarchies and self.has_topology_scheduling
+        return follows and self.is_enabled("CompositePodGroup")
+
+    @property
     def has_resize_preemption(self) -> bool:
         """True if preemption makes room for a running pod whose resize waits for it."""
         return self.is_enabled("InPlacePodVerticalScalingSchedulerPreemption")

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.groups import Assignment, Domain, DomainScore, GroupRoom
-from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.framework.status import SUCCESS, Status, error
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
+from kschedweb.engine.objects.podgroup import CONDITIONS, PodGroup
+from kschedweb.engine.state.group_tree import GroupTree
 from kschedweb.engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DomainTry:
-    """The result of one topology domain."""
+    """The result of one topology domain, for a group or a tree of groups."""
 
     domain: Domain
     status: Status
-    # Of the pods that were tried, in their order.
+    # Of the pods that were tried, in their order; of a composite group those of its placed groups.
     placements: tuple[Placement, ...] = ()
     # A plugin proposed no domain, which the pods are told in its words.
     is_refused_outright: bool = False
+    # The results of the groups of a composite group that were tried, in their order: each in its own domain.
+    children: tuple[tuple[PodGroup, DomainTry], ...] = ()
 
     @property
     def has_assignments(self) -> bool:
@@ -30,9 +34,35 @@ class DomainTry:
         return any(placement.node for placement in self.placements)
 
     def list_assignments(self, pods: Sequence[Pod]) -> list[Assignment]:
-        """Return the first of ``pods`` with the nodes found for them."""
-        tried_pods = zip(pods, self.placements, strict=False)
-        return [Assignment(pod, placement.node) for pod, placement in tried_pods if placement.node]
+        """Return those of ``pods`` that found a node, in the order in which they were tried."""
+        pod_by_key = {pod.key: pod for pod in pods}
+        return [
+            Assignment(pod_by_key[placement.pod], placement.node) for placement in self.placements if placement.node
+        ]
+
+    def list_placements_before(self, key: str) -> list[Placement]:
+        """Return the results that stood when the pod ``key`` was tried; all if it was not."""
+        listed: list[Placement] = []
+        for _, child in self.children:
+            if child.tried(key):
+                return [*listed, *child.list_placements_before(key)]
+            listed += child.placements if child.status.ok else ()
+        if self.children:
+            return listed
+        number = next((place for place, placement in enumerate(self.placements) if placement.pod == key), None)
+        return list(self.placements[:number])
+
+    def tried(self, key: str) -> bool:
+        """Return whether the pod ``key`` was tried in this domain."""
+        here = any(placement.pod == key for placement in self.placements)
+        return here or any(child.tried(key) for _, child in self.children)
+
+    def list_groups(self) -> dict[str, DomainTry]:
+        """Return the results of all groups below, by their keys as entities."""
+        listed: dict[str, DomainTry] = {}
+        for group, child in self.children:
+            listed |= {group.entity: child, **child.list_groups()}
+        return listed
 
     def to_dict(self) -> Json:
         return {
@@ -67,6 +97,8 @@ class GroupPlacement:
     is_invalid: bool = False
     # Keeps the group out of the queue.
     pre_enqueue_status: Status = SUCCESS
+    # The results of all groups below a composite one, parents first; ``placements`` has those of all their pods.
+    parts: tuple[GroupPlacement, ...] = ()
 
     @classmethod
     def from_refusal(cls, group: PodGroup, pods: Sequence[Pod], why: Status) -> GroupPlacement:
@@ -74,6 +106,20 @@ class GroupPlacement:
         by = frozenset({why.plugin} if why.is_rejected else ())
         placements = tuple(Placement(pod.key, message=why.message, rejected_by=by, nominated="") for pod in pods)
         return cls(group, why, placements, why, pre_enqueue_status=why if why.is_rejected else SUCCESS)
+
+    @classmethod
+    def from_invalid(cls, tree: GroupTree, pods: Sequence[Pod], why: str) -> GroupPlacement:
+        """Create the result of a tree whose groups or pods do not fit together: each of its groups tells so."""
+        refused = (
+            replace(cls.from_refusal(part.group, part.pods, error(why)), is_invalid=True) for part in tree.walk()
+        )
+        root, *parts = refused
+        return replace(root, placements=cls.from_refusal(tree.group, pods, error(why)).placements, parts=tuple(parts))
+
+    @property
+    def by_group(self) -> tuple[GroupPlacement, ...]:
+        """The results of the group itself and of all below it."""
+        return (self, *self.parts)
 
     @property
     def placed(self) -> bool:
@@ -83,8 +129,9 @@ class GroupPlacement:
         """Return the pods ahead of ``key``, with the nodes they had when that pod was tried."""
         first = next(iter(self.tries), None)
         chosen_try = next((domain_try for domain_try in self.tries if domain_try.domain.name == self.domain), first)
-        ahead = next((place for place, pod in enumerate(pods) if pod.key == key), 0)
-        return [] if chosen_try is None else chosen_try.list_assignments(pods[:ahead])
+        if chosen_try is None or all(pod.key != key for pod in pods):
+            return []
+        return replace(chosen_try, placements=tuple(chosen_try.list_placements_before(key))).list_assignments(pods)
 
     @property
     def waits_for_room(self) -> bool:
@@ -104,9 +151,9 @@ class GroupPlacement:
     def condition(self) -> Json:
         """The group's condition. It does not replace a condition that was True before."""
         reason = "Scheduled" if self.placed else "Unschedulable" if self.status.is_rejected else "SchedulerError"
-        reason = "PodGroupError" if self.is_invalid else reason
+        reason = f"{self.group.kind}Error" if self.is_invalid else reason
         return {
-            "type": SCHEDULED,
+            "type": CONDITIONS[self.group.kind],
             "status": str(self.placed),
             "reason": reason,
             "message": self.status.message,

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
+from kschedweb.engine.cycle.group_validation import find_group_refusal, find_hierarchy_refusal
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.diagnosis import Diagnosis
@@ -31,7 +33,6 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unschedulable
-from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.preemption.victim_ranking import RANKING
@@ -41,7 +42,6 @@ from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.values import dataclass
 
 MIN_PERCENTAGE = 5
-IN_HIERARCHY = "all pods in a pod group hierarchy"
 
 
 class GroupScheduler(Protocol):
@@ -104,6 +104,8 @@ class GroupSearch:
     ranking: NodeRanking | None = None
     # Claims whose devices could be freed, by plugin and pod.
     frees: dict[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
+    # A pod of the tree that the group is part of, whose profile counts; None if it is the root.
+    lead: Pod | None = None
 
     def find_placement(self) -> GroupPlacement:
         """Return the places of all pods, or why there are none; the snapshot is left as it was."""
@@ -111,9 +113,8 @@ class GroupSearch:
             return self._find_placement()
 
     def _find_placement(self) -> GroupPlacement:
-        if refusal := self._validate_hierarchy() if self.rules.hierarchies else self._validate_group():
-            refused = GroupPlacement.from_refusal(self.group, self.pods, error(refusal))
-            return replace(refused, is_invalid=self.rules.hierarchies)
+        if (refused := self._refuse_invalid()) is not None:
+            return refused
         try:
             self.scheduler.framework(self.pods[0])
         except CycleError as problem:
@@ -131,6 +132,20 @@ class GroupSearch:
                 status = room.status
             else:
                 status = replace(status, reasons=(*status.reasons, room.status.message))
+        return self._conclude(result, status, room)
+
+    def _refuse_invalid(self) -> GroupPlacement | None:
+        """Return the result of pods that cannot be a group; ``None`` if they can."""
+        snapshot = self.scheduler.snapshot
+        if not self.rules.hierarchies:
+            refusal = find_group_refusal(self.group, self.pods, snapshot)
+            return GroupPlacement.from_refusal(self.group, self.pods, error(refusal)) if refusal else None
+        tree = snapshot.objects.groups.build_tree(self.group, self.pods)
+        refusal = find_hierarchy_refusal(tree, snapshot)
+        return GroupPlacement.from_invalid(tree, self.pods, refusal) if refusal else None
+
+    def _conclude(self, result: DomainSearchResult, status: Status, room: GroupRoom | None) -> GroupPlacement:
+        """Return the result of the cycle, after room was looked for where that was to be done."""
         return GroupPlacement(
             self.group,
             status,
@@ -160,41 +175,7 @@ class GroupSearch:
 
     @property
     def _framework(self) -> Framework:
-        return self.scheduler.framework(self.pods[0])
-
-    def _validate_group(self) -> str:
-        """Return why these pods cannot be a group; "" if they can."""
-        first = self.pods[0]
-        for pod in [*self.pods, *self.scheduler.snapshot.group_members(self.group.key)]:
-            if pod.scheduler_name != first.scheduler_name:
-                names = f"{quote(pod.scheduler_name)} and {quote(first.scheduler_name)}"
-                return f"all pods in a single pod group should have the same .spec.schedulerName set, got: {names}"
-            if pod.priority != self.group.priority:
-                return (
-                    "all pods in a single pod group should have the same priority as the pod group's priority, "
-                    f"got {pod.priority} and {self.group.priority}"
-                )
-            if _preemption_policy(pod) != _preemption_policy(first):
-                both = f"{_preemption_policy(pod)} and {_preemption_policy(first)}"
-                return f"all pods in a single pod group should have the same preemption policy, got {both}"
-        return ""
-
-    def _validate_hierarchy(self) -> str:
-        """Do the same as `validatePodGroupHierarchy` of 1.38, which names the pods."""
-        first, group = self.pods[0], self.group
-        policy = group.preemption_policy or _preemption_policy(first)
-        for pod in [*self.pods, *self.scheduler.snapshot.group_members(group.key)]:
-            name = quote(pod.name)
-            if pod.scheduler_name != first.scheduler_name:
-                both = f"{quote(pod.scheduler_name)} ({name}) and {quote(first.scheduler_name)} ({quote(first.name)})"
-                return f"{IN_HIERARCHY} should have the same .spec.schedulerName set, got: {both}"
-            if pod.priority != group.priority:
-                both = f'{pod.priority} ({name}) and {group.priority} ("podgroup/{group.key}")'
-                return f"{IN_HIERARCHY} should have the same priority as the root pod group's priority, got {both}"
-            if _preemption_policy(pod) != policy:
-                both = f"{_preemption_policy(pod)} ({name}) and {policy}"
-                return f"{IN_HIERARCHY} should have the same preemption policy, got {both}"
-        return ""
+        return self.scheduler.framework(self.pods[0] if self.lead is None else self.lead)
 
     def _list_prefiltered_plugins(self, result: DomainSearchResult) -> frozenset[str]:
         """Return the plugins whose PreFilter ran: all if a pod reached the filters, otherwise up to the one that
@@ -214,19 +195,20 @@ class GroupSearch:
 
     def _search_group(self) -> DomainSearchResult:
         """Try the group, and leave the snapshot as it was."""
-        result = self._search_domains() if self.rules.by_domains else self._search_anywhere()
+        whole = Domain.all_nodes(self.scheduler.snapshot)
+        result = self.search_domains(whole) if self.rules.by_domains else self._search_anywhere(whole)
         if result.final.status.ok and not result.final.has_assignments:
             reason = "no pods were schedulable" if self.rules.hierarchies else UNPLACED
             result.final = replace(result.final, status=unschedulable(reason))
         return result
 
-    def _search_anywhere(self) -> DomainSearchResult:
-        domain_try = self._try_domain(Domain.all_nodes(self.scheduler.snapshot))
+    def _search_anywhere(self, whole: Domain) -> DomainSearchResult:
+        domain_try = self._try_domain(whole)
         return DomainSearchResult(domain_try, [domain_try])
 
-    def _search_domains(self) -> DomainSearchResult:
+    def search_domains(self, whole: Domain) -> DomainSearchResult:
+        """Try the group in the domains within ``whole``, and leave the snapshot as it was."""
         cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods)
-        whole = Domain.all_nodes(cycle.snapshot)
         domains, status = self._framework.generate_placements(cycle, whole)
         if not status.ok:
             return DomainSearchResult(DomainTry(whole, status, is_refused_outright=True))
@@ -263,9 +245,11 @@ class GroupSearch:
     def _order_domains(self, domains: Sequence[Domain]) -> list[tuple[Domain, bool]]:
         """Return the domains in the order in which they are tried, and of each if it is the nominated one.
 
-        That is the only one with nodes that pods of the group wait for; it comes first, and is enough.
+        That is the only one with nodes that pods of the group wait for; it comes first, and is enough. In a tree of
+        groups nominations do not count.
         """
-        nominated = self._find_nominated_domain(domains) if self.rules.hierarchies else None
+        alone = self.lead is None and not self.group.is_composite
+        nominated = self._find_nominated_domain(domains) if self.rules.hierarchies and alone else None
         others = [domain for domain in domains if domain is not nominated]
         if self.request.draw is not None and self._num_domains_to_find(domains) < len(domains):
             # As `rand.Shuffle`: each place gets one of those that are left.
@@ -330,10 +314,7 @@ class GroupSearch:
                 if placement.is_error and placement.message != NO_NODES:
                     status = error(f"failed to schedule other pod from a pod group: {placement.message}")
                     break
-                scheduled = bool(placement.node)
-                progress = Progress(
-                    progress.scheduled + scheduled, progress.remaining - 1, progress.unschedulable + (not scheduled)
-                )
+                progress = progress.count(scheduled=bool(placement.node))
                 status = framework.placement_feasible(cycle, progress)
                 if status.code in (Code.ERROR, Code.UNSCHEDULABLE):
                     break
@@ -384,7 +365,7 @@ class GroupSearch:
     def _report_placements(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
         """Return the placements of all pods, also of those that were not tried."""
         tried_placements = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
-        report = self._report_parent if self.rules.hierarchies else self._report_placement
+        report = partial(report_placement, self.group) if self.rules.hierarchies else self._report_placement
         placements = [
             report(pod, placement, final, status, room)
             for pod, placement in zip(self.pods, tried_placements, strict=True)
@@ -412,30 +393,6 @@ class GroupSearch:
         if room is not None and room.status.ok:
             return Placement(pod.key, message=status.message, with_group=True, nominated=nominated)
         return Placement(pod.key, message=f"{UNPLACED}, {status.message}", with_group=True, nominated="")
-
-    def _report_parent(
-        self, pod: Pod, placement: Placement | None, final: DomainTry, status: Status, room: GroupRoom | None
-    ) -> Placement:
-        """Return what the pod is told since 1.38: of its group only that it failed, which the group tells about."""
-        waits = room is not None and room.status.ok
-        nominated = room.nominated.get(pod.key) if room is not None and waits else None
-        parent = f"parent pod group {quote(self.group.name)}"
-        if status.code is Code.ERROR:
-            is_own_error = placement is not None and placement.is_error and placement.message != NO_NODES
-            own = placement.message if placement is not None and is_own_error else ""
-            return Placement(pod.key, message=own or f"{parent} encountered an error", nominated="")
-        if placement is not None and not placement.node:
-            return placement if nominated is None else replace(placement, nominated=nominated)
-        if placement is not None and status.ok:
-            return placement
-        given_up = "" if placement is not None and not waits else None
-        return Placement(
-            pod.key,
-            message=final.status.message if final.is_refused_outright else f"{parent} is unschedulable",
-            with_group=True,
-            rejected_by=frozenset(filter(None, [final.status.plugin])),
-            nominated=given_up if nominated is None else nominated,
-        )
 
     # The interface of plugins that look for victims.
 
@@ -502,10 +459,35 @@ def _strip_pod(pod: Pod) -> Pod:
     return Pod.from_json({"metadata": names, "spec": {"schedulerName": pod.scheduler_name}})
 
 
-def _preemption_policy(pod: Pod) -> str:
-    return get_mapping(pod.raw, "spec").get("preemptionPolicy") or "PreemptLowerPriority"
-
-
 def _as_error(status: Status) -> str:
     """Return the status as Go's AsError words it: only the wrapped error, if it wraps one."""
     return UNPLACED if UNPLACED in status.reasons[:1] else status.message
+
+
+def report_placement(
+    group: PodGroup, pod: Pod, placement: Placement | None, final: DomainTry, status: Status, room: GroupRoom | None
+) -> Placement:
+    """Return what a pod of ``group`` is told since 1.38: of its group only that it failed, which the group tells about.
+
+    ``placement`` is its result, ``None`` if it was not tried; ``final`` that of the group, whose status became
+    ``status`` after room was looked for.
+    """
+    waits = room is not None and room.status.ok
+    nominated = room.nominated.get(pod.key) if room is not None and waits else None
+    parent = f"parent pod group {quote(group.name)}"
+    if status.code is Code.ERROR:
+        is_own_error = placement is not None and placement.is_error and placement.message != NO_NODES
+        own = placement.message if placement is not None and is_own_error else ""
+        return Placement(pod.key, message=own or f"{parent} encountered an error", nominated="")
+    if placement is not None and not placement.node:
+        return placement if nominated is None else replace(placement, nominated=nominated)
+    if placement is not None and status.ok:
+        return placement
+    given_up = "" if placement is not None and not waits else None
+    return Placement(
+        pod.key,
+        message=final.status.message if final.is_refused_outright else f"{parent} is unschedulable",
+        with_group=True,
+        rejected_by=frozenset(filter(None, [final.status.plugin])),
+        nominated=given_up if nominated is None else nominated,
+    )

@@ -14,6 +14,7 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.claims import create_claims, delete_claims
 from kschedweb.engine.cycle.binding import BindingCycle, BindingRefusal
+from kschedweb.engine.cycle.composite_search import CompositeSearch
 from kschedweb.engine.cycle.explanations import fill_explanation
 from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.group_search import GroupRules, GroupSearch
@@ -243,10 +244,16 @@ class Scheduler:
     ) -> GroupPlacement:
         """Run the cycle of ``group``: its ``pods`` without a node, at least one, are tried in that order.
 
+        Of a composite group they are those of all groups below it; each group's are tried in that order.
+
         The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no place
         and the request says ``post_filter``, victims are looked for.
         """
-        return GroupSearch(self, group, pods, request, self._group_rules(pods[0])).find_placement()
+        rules = self._group_rules(pods[0])
+        if group.is_composite:
+            tree = self.snapshot.objects.groups.build_tree(group, pods)
+            return CompositeSearch(self, group, pods, request, rules, tree=tree).find_placement()
+        return GroupSearch(self, group, pods, request, rules).find_placement()
 
     def _group_rules(self, pod: Pod) -> GroupRules:
         release = self.configuration.release

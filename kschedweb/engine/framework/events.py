@@ -19,7 +19,7 @@ VOLUME, VOLUME_CLAIM, STORAGE_CLASS = "PersistentVolume", "PersistentVolumeClaim
 CSI_NODE, CSI_DRIVER = "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver"
 STORAGE_CAPACITY, ATTACHMENT = "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM, RESOURCE_SLICE = "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice"
-POD_GROUP = "scheduling.k8s.io/PodGroup"
+POD_GROUP, COMPOSITE_GROUP = "scheduling.k8s.io/PodGroup", "scheduling.k8s.io/CompositePodGroup"
 DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 
 
@@ -110,6 +110,8 @@ RESOURCE_CLAIM_UPDATE = ClusterEvent(RESOURCE_CLAIM, Action.UPDATE)
 POD_GROUP_ADD = ClusterEvent(POD_GROUP, Action.ADD)
 POD_GROUP_UPDATE = ClusterEvent(POD_GROUP, Action.UPDATE)
 POD_GROUP_DELETE = ClusterEvent(POD_GROUP, Action.DELETE)
+COMPOSITE_GROUP_ADD = ClusterEvent(COMPOSITE_GROUP, Action.ADD)
+COMPOSITE_GROUP_UPDATE = ClusterEvent(COMPOSITE_GROUP, Action.UPDATE)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(ANY, Action.ALL, "ForceActivate")
 
@@ -129,6 +131,11 @@ EVERYTHING = tuple(
         DEVICE_CLASS,
     )
 )
+
+
+def group_event(action: Action, *, composite: bool) -> ClusterEvent:
+    """Return the event of an action on a PodGroup or a CompositePodGroup."""
+    return ClusterEvent(COMPOSITE_GROUP if composite else POD_GROUP, action)
 
 
 def has_place(pod: Pod, *, include_nominated: bool = True) -> bool:

@@ -40,6 +40,11 @@ class Domain:
         """Return the domain of all nodes."""
         return cls("", np.arange(len(snapshot), dtype=np.intp))
 
+    @classmethod
+    def none(cls) -> Domain:
+        """Return a domain without nodes."""
+        return cls("", np.arange(0, dtype=np.intp))
+
 
 def merge_domains(domains: Sequence[Domain], others: Sequence[Domain]) -> list[Domain]:
     """Return each of ``domains`` cut with each of ``others``, without those that have no node left."""
@@ -57,7 +62,7 @@ class GroupCycle:
 
     snapshot: Snapshot
     group: PodGroup
-    # The group's pods without a node, in the order in which they are tried.
+    # The group's pods without a node, in the order in which they are tried: of a tree those of all its groups.
     pods: Sequence[Pod]
     # Plugins whose PreFilter was called for at least one of the pods.
     prepared: frozenset[str] = frozenset()
@@ -66,19 +71,24 @@ class GroupCycle:
 
     @property
     def scheduled_pods(self) -> list[Pod]:
-        """The pods of the group that are on nodes, or are assumed to be."""
-        return self.snapshot.group_members(self.group.key)
+        """The pods of the group, and of all below it, that are on nodes, or are assumed to be."""
+        leaves = self.snapshot.objects.groups.list_leaves(self.group)
+        return [pod for leaf in leaves for pod in self.snapshot.group_members(leaf.key)]
 
 
 class Progress(NamedTuple):
-    """The progress of placing a group, in pods."""
+    """The progress of placing a group, in pods; of a composite group in groups."""
 
-    # Pods that have a node.
+    # Those that have a node, or are placed.
     scheduled: int
-    # Pods that are still to be tried.
+    # Those that are still to be tried.
     remaining: int
-    # Pods that were tried in vain.
+    # Those that were tried in vain.
     unschedulable: int = 0
+
+    def count(self, *, scheduled: bool) -> Progress:
+        """Return the progress after one more was tried."""
+        return Progress(self.scheduled + scheduled, self.remaining - 1, self.unschedulable + (not scheduled))
 
 
 class Assignment(NamedTuple):

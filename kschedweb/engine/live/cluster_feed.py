@@ -26,7 +26,7 @@ from kschedweb.engine.live.pod_feed import PodFeed
 from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_mapping
 from kschedweb.engine.objects.node import Node
-from kschedweb.engine.objects.podgroup import POD_GROUP
+from kschedweb.engine.objects.podgroup import COMPOSITE, POD_GROUP
 from kschedweb.engine.queue import GroupQueue
 from kschedweb.engine.state.cluster_objects import ClusterObjects, parse_identity
 from kschedweb.engine.state.watermarks.annotations import read_annotations
@@ -161,9 +161,9 @@ class ClusterFeed:
     def _following_group(self, kind: str, key: str, now: float) -> Iterator[None]:
         """Tell the queue if the group of pods ``key`` changes in this context."""
         groups, queue = self.cluster.groups, self._queue
-        old = groups.get(key) if kind == POD_GROUP else None
+        old = groups.get(key, kind) if kind in (POD_GROUP, COMPOSITE) else None
         yield
-        new = groups.get(key) if kind == POD_GROUP else None
+        new = groups.get(key, kind) if kind in (POD_GROUP, COMPOSITE) else None
         if old is not None and new is not None and old.scheduled and not new.scheduled:
             # The group was placed here, and the cluster may not show its condition yet.
             new = replace(new, scheduled=True)

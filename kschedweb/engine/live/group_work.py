@@ -14,7 +14,7 @@ from kschedweb.engine.live.reservations import Reservation
 from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
+from kschedweb.engine.objects.podgroup import CONDITIONS, PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod
 from kschedweb.engine.queue.queued_pods import Queued
 from kschedweb.engine.values import dataclass
@@ -121,7 +121,7 @@ class GroupWork(SchedulingWork):
         intents += self._evict_victims(
             group_placement.victims, GroupRef.from_group(group_placement.group), CLUSTER, scheduler, now
         )
-        return [*intents, *self._report_group(group_placement)]
+        return [*intents, *(report for part in group_placement.by_group for report in self._report_group(part))]
 
     def _bind_allowed(self, begun: list[Reservation], now: float) -> list[Intent]:
         """Bind the pods that need not wait, and those of an earlier try that waited for them."""
@@ -144,7 +144,7 @@ class GroupWork(SchedulingWork):
     def _report_group(self, group_placement: GroupPlacement) -> list[Intent]:
         """Report the group's condition if it is new. A group that was placed once stays scheduled."""
         groups, condition = self.world.cluster.groups, group_placement.condition
-        group = groups.get(group_placement.group.key)
+        group = groups.refresh(group_placement.group)
         if group is None or (group.scheduled and not group_placement.placed):
             return []
         if group_placement.placed and not group.scheduled:
@@ -186,9 +186,11 @@ class GroupWork(SchedulingWork):
 
     def group_member(self, uid: str) -> Pod | None:
         # Activation names a group by its uid; one of its waiting pods stands for it in the queue.
-        key = next((group.key for group in self.world.cluster.groups if group.uid == uid), "")
-        waiting = (pod for pod in self.pods.values() if pod.scheduling_group == key and not pod.node_name)
-        return next(waiting, None) if key else None
+        groups = self.world.cluster.groups
+        named = next((group for group in groups if group.uid == uid), None)
+        keys = [] if named is None else [leaf.key for leaf in groups.list_leaves(named)]
+        waiting = (pod for pod in self.pods.values() if pod.scheduling_group in keys and not pod.node_name)
+        return next(waiting, None)
 
     def scheduler_for(self, pod: Pod, now: float) -> Scheduler:
         """Return the scheduler as the pod's try saw it: with the pods of its group that were placed before it."""
@@ -208,4 +210,4 @@ def _allowed_waits(begun: list[Reservation]) -> Iterator[tuple[str, str]]:
 def _group_condition(group: PodGroup) -> Json:
     """Return the condition that the cluster shows; {} for none."""
     listed = get_objects(get_mapping(group.raw, "status"), "conditions", "status.")
-    return next((condition for condition in listed if condition.get("type") == SCHEDULED), {})
+    return next((condition for condition in listed if condition.get("type") == CONDITIONS[group.kind]), {})

@@ -9,7 +9,7 @@ from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.objects.podgroup import POD_GROUP, PodGroup
 from kschedweb.engine.values import dataclass
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
@@ -39,11 +39,13 @@ class PodRef(NamedTuple):
 
 
 class GroupRef(NamedTuple):
-    """A group of pods by name and uid."""
+    """A group of pods, or of groups, by name and uid."""
 
     namespace: str
     name: str
     uid: str
+    # Its kind of object.
+    object_kind: str = POD_GROUP
 
     @property
     def key(self) -> str:
@@ -52,11 +54,11 @@ class GroupRef(NamedTuple):
     @property
     def kind(self) -> str:
         """Return the word that kube-scheduler uses for the preemptor."""
-        return "podgroup"
+        return self.object_kind.lower()
 
     @classmethod
     def from_group(cls, group: PodGroup) -> GroupRef:
-        return cls(group.namespace, group.name, group.uid)
+        return cls(group.namespace, group.name, group.uid, group.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class NominateNode(PodIntent):
 
 @dataclass(frozen=True, slots=True)
 class ReportGroup(Intent):
-    """Write the group's condition PodGroupInitiallyScheduled."""
+    """Write the group's condition PodGroupInitiallyScheduled, or CompositePodGroupInitiallyScheduled."""
 
     group: GroupRef
     status: str

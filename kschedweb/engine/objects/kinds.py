@@ -74,6 +74,7 @@ KINDS: tuple[ObjectKind, ...] = (
     ObjectKind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, _("scenarios do not scale workloads as the cluster does"), optional=True),
     ObjectKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, _("priorities of new pods are unknown")),
     ObjectKind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
+    ObjectKind("CompositePodGroup", "scheduling.k8s.io", "v1beta1", "compositepodgroups", True, _("pods whose group is part of another wait for that"), optional=True),
     ObjectKind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of new pods are unknown")),
     ObjectKind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
     ObjectKind("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates", True, _("claims of new pods cannot be made from templates"), optional=True),

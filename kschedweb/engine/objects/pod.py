@@ -7,7 +7,6 @@ import marshal
 import math
 from collections.abc import Hashable
 from dataclasses import field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +34,7 @@ from kschedweb.engine.objects.resources import (
 )
 from kschedweb.engine.objects.spread import SpreadConstraint, read_constraint
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
+from kschedweb.engine.objects.times import parse_time
 from kschedweb.engine.objects.volume import PodVolume, read_volumes
 from kschedweb.engine.values import dataclass
 
@@ -251,7 +251,7 @@ def _scheduling_group(namespace: str, spec: Json) -> str:
 
 def read_start_time(status: Json) -> float:
     """Return ``Pod.started`` of a pod with this status."""
-    time = _parse_time(status.get("startTime"))
+    time = parse_time(status.get("startTime"))
     return math.inf if time is None else time
 
 
@@ -259,9 +259,9 @@ def read_scheduled_time(raw: Json, status: Json) -> float:
     """Return ``Pod.scheduled`` of a raw pod with this status."""
     time = _read_condition_since(status, "PodScheduled")
     if time is None:
-        time = _parse_time(status.get("startTime"))
+        time = parse_time(status.get("startTime"))
     if time is None:
-        time = _parse_time((raw.get("metadata") or {}).get("creationTimestamp"))
+        time = parse_time((raw.get("metadata") or {}).get("creationTimestamp"))
     return math.nan if time is None else time
 
 
@@ -273,18 +273,7 @@ def _read_condition_since(status: Json, condition: str) -> float | None:
         for entry in get_objects(status, "conditions")
         if entry.get("type") == condition and entry.get("status") == "True"
     ]
-    return next((time for entry in true if (time := _parse_time(entry.get("lastTransitionTime"))) is not None), None)
-
-
-def _parse_time(value: Any) -> float | None:
-    """Return seconds of the epoch, ``None`` for no time. Without a zone it is taken as UTC."""
-    try:
-        if not isinstance(value, str):
-            return None
-        time = datetime.fromisoformat(value)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+    return next((time for entry in true if (time := parse_time(entry.get("lastTransitionTime"))) is not None), None)
 
 
 def _check_late_fields(spec: Json, status: Json) -> None:

@@ -196,6 +196,7 @@ def _variant(release: Any) -> PluginVariant:
                 empty_budget_selector=release.behaviour.budget_empty_selector,
                 offers_nodes_without_victims=release.behaviour.extender_victimless_nodes,
                 workload_preemption=release.behaviour.workload_preemption,
+                evicts_composites=release.has_composite_groups,
             ),
         )
     )

@@ -8,6 +8,8 @@ from typing import Any
 from kschedweb.engine.config.specs import PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
+    COMPOSITE_GROUP_ADD,
+    COMPOSITE_GROUP_UPDATE,
     POD_GROUP_ADD,
     POD_GROUP_UPDATE,
     UNSCHEDULED_POD_ADD,
@@ -18,6 +20,7 @@ from kschedweb.engine.framework.groups import GroupCycle, Progress
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 NAME = "GangScheduling"
@@ -30,24 +33,35 @@ WAITS = Status(Code.WAIT, ("waiting for minCount pods from a gang to be schedule
 class GangScheduling:
     name = NAME
 
-    def __init__(self, args: PluginArgs, hierarchies: bool = False) -> None:
-        """``hierarchies``: see ``Behaviour.pod_group_hierarchies``."""
-        self.hierarchies = hierarchies
+    def __init__(self, args: PluginArgs, hierarchies: bool = False, composites: bool = False) -> None:
+        """Follow the release.
+
+        ``hierarchies``: see ``Behaviour.pod_group_hierarchies``; ``composites``: ``Release.has_composite_groups``.
+        """
+        self.hierarchies, self.composites = hierarchies, composites
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
-        """Reject the pod until as many pods of the gang exist as have to be placed together."""
+        """Reject the pod until as many pods of the gang exist as have to be placed together.
+
+        Of a composite group as many groups have to be ready.
+        """
         if not pod.scheduling_group:
             return SUCCESS
-        group, name = cluster.groups.group_of(pod), pod.scheduling_group.partition("/")[2]
+        group, name = self._find_root(pod, cluster), pod.scheduling_group.partition("/")[2]
         if group is None and self.hierarchies:
             ancestors = "or one of its composite pod group ancestors has not been created yet"
             return unresolvable(f'pod group "{name}" {ancestors}')
         if group is None:
             return unresolvable(f'waiting for pods\'s pod group "{name}" to appear in scheduling queue')
-        if group.min_count is not None and cluster.groups.member_count(group.key) < group.min_count:
-            quorum = f"waiting for podgroup/{group.key} to meet its quorum"
-            return unresolvable(quorum if self.hierarchies else TOO_FEW)
-        return SUCCESS
+        if cluster.groups.is_ready(group):
+            return SUCCESS
+        if not self.hierarchies:
+            return unresolvable(TOO_FEW)
+        quorum = f"{group.entity} tree to have at least one ready child group" if group.is_basic else ""
+        return unresolvable(f"waiting for {quorum or f'{group.entity} to meet its quorum'}")
+
+    def _find_root(self, pod: Pod, cluster: ClusterObjects) -> PodGroup | None:
+        return cluster.groups.find_root(pod.scheduling_group) if self.composites else cluster.groups.group_of(pod)
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
         """Return ``Wait`` while pods that are still to be tried may complete the gang."""
@@ -80,31 +94,47 @@ class GangScheduling:
         return SUCCESS, 0.0
 
     def events(self) -> list[EventHint]:
-        return [
-            EventHint(UNSCHEDULED_POD_ADD, _same_group),
-            EventHint(ASSIGNED_POD_ADD, _same_group),
-            EventHint(POD_GROUP_ADD, _own_group),
-            EventHint(POD_GROUP_UPDATE, _own_group_asks_for_fewer),
+        hints = [
+            EventHint(UNSCHEDULED_POD_ADD, self._is_member),
+            EventHint(ASSIGNED_POD_ADD, self._is_member),
+            EventHint(POD_GROUP_ADD, self._is_own_group),
+            EventHint(POD_GROUP_UPDATE, self._asks_for_fewer),
         ]
+        if self.composites:
+            hints += [
+                EventHint(COMPOSITE_GROUP_ADD, self._is_own_group),
+                EventHint(COMPOSITE_GROUP_UPDATE, self._asks_for_fewer),
+            ]
+        return hints
 
+    def _is_member(self, pod: Pod, change: ObjectChange) -> bool:
+        """Return whether the pod that came belongs to the same group, or tree of groups."""
+        if not pod.scheduling_group or not change.new.scheduling_group:
+            return False
+        if not self.composites:
+            return bool(change.new.scheduling_group == pod.scheduling_group)
+        root = self._find_root(pod, change.cluster)
+        return root is not None and root is self._find_root(change.new, change.cluster)
 
-def _same_group(pod: Pod, change: ObjectChange) -> bool:
-    return bool(pod.scheduling_group) and change.new.scheduling_group == pod.scheduling_group
+    def _is_own_group(self, pod: Pod, change: ObjectChange) -> bool:
+        if not self.composites or not pod.scheduling_group:
+            return bool(change.new.key == pod.scheduling_group)
+        root = self._find_root(pod, change.cluster)
+        return root is not None and root is change.cluster.groups.find_root_above(change.new)
 
-
-def _own_group(pod: Pod, change: ObjectChange) -> bool:
-    return bool(change.new.key == pod.scheduling_group)
-
-
-def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
-    old, new = change.old.min_count, change.new.min_count
-    return _own_group(pod, change) and old is not None and new is not None and new < old
+    def _asks_for_fewer(self, pod: Pod, change: ObjectChange) -> bool:
+        old, new = change.old.min_count, change.new.min_count
+        return old is not None and new is not None and new < old and self._is_own_group(pod, change)
 
 
 def _variant(release: Any) -> PluginVariant:
     if not release.behaviour.pod_group_entities:
         return {}
-    factory = partial(GangScheduling, hierarchies=release.behaviour.pod_group_hierarchies)
+    factory = partial(
+        GangScheduling,
+        hierarchies=release.behaviour.pod_group_hierarchies,
+        composites=release.has_composite_groups,
+    )
     variant = PluginVariant(gate="GenericWorkload", factory=factory if release.has_group_scheduling else None)
     if not release.behaviour.gang_permit:
         variant["points"] = frozenset({"preEnqueue", "placementFeasible"})

@@ -22,3 +22,5 @@ class PreemptionRules:
     # A member of a group that does not go as a whole is a victim like a single pod, with its own priority. A group that
     # looks for victims prefers the nodes that cost least.
     workload_preemption: bool = False
+    # A group that is part of a composite one may have to go with all of that.
+    evicts_composites: bool = False

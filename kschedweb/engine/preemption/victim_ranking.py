@@ -12,7 +12,7 @@ from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.state.snapshot import Snapshot
 
 # The cost of victims: violations of budgets, then pods by priority from the highest down, then kinds and sizes.
-Cost = tuple[int, tuple[tuple[int, int], ...], tuple[tuple[bool, int], ...]]
+Cost = tuple[int, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 # Key of a cycle's state, in which the ranking is passed to Reserve.
 RANKING = "DefaultPreemption.ranking"
 
@@ -67,5 +67,5 @@ class VictimRanking:
         return (
             sum(self._violations[victim] for victim in victims),
             tuple((priority, sum(len(victim.pods) for victim in equals)) for priority, equals in by_priority),
-            tuple((victim.grouped, len(victim.pods)) for victim in victims),
+            tuple((victim.rank, len(victim.pods)) for victim in victims),
         )

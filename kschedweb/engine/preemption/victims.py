@@ -1,4 +1,4 @@
-"""Units of eviction: a pod, or all pods of a group that may only be disrupted together."""
+"""Units of eviction: a pod, or all pods of a group, or tree of groups, that may only be disrupted together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.podgroup import COMPOSITE, PodGroup
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.preemption.disruption_budgets import Allowances
 from kschedweb.engine.preemption.rules import PreemptionRules
@@ -21,8 +22,8 @@ class Victim:
 
     pods: tuple[Pod, ...]
     priority: int
-    # They are of a group, which is more important than a single pod.
-    grouped: bool
+    # 0 for a single pod, 1 for those of a group, 2 for those of a composite group: the higher is more important.
+    rank: int
     # The place among the victims considered: of those that have not started, the first is more important.
     born: int
 
@@ -42,18 +43,32 @@ def victims_among(pods: Iterable[Pod], snapshot: Snapshot, rules: PreemptionRule
     """Return every unit of eviction that has one of ``pods``, each once, in their order."""
     groups = snapshot.objects.groups
     victims: list[Victim] = []
-    seen_keys: set[tuple[bool, str]] = set()
+    seen_keys: set[str] = set()
     for pod in pods:
-        group = groups.group_of(pod)
-        whole = group is not None and group.disrupted_whole
-        key = (whole, pod.scheduling_group if whole else pod.key)
+        whole = _find_whole_group(pod, groups, rules)
+        key = pod.key if whole is None else whole.entity
         if key in seen_keys:
             continue
         seen_keys.add(key)
-        together = tuple(snapshot.group_members(pod.scheduling_group)) if whole else (pod,)
-        grouped = whole if rules.workload_preemption else bool(pod.scheduling_group)
-        victims.append(Victim(together, priority_of(pod, groups, rules), grouped, len(victims)))
+        leaves = [] if whole is None else groups.list_leaves(whole)
+        together = tuple(member for leaf in leaves for member in snapshot.group_members(leaf.key)) or (pod,)
+        rank = 0 if whole is None else 1 + whole.is_composite
+        if not rules.workload_preemption:
+            rank = int(bool(pod.scheduling_group))
+        victims.append(Victim(together, priority_of(pod, groups, rules), rank, len(victims)))
     return victims
+
+
+def _find_whole_group(pod: Pod, groups: PodGroups, rules: PreemptionRules) -> PodGroup | None:
+    """Return the highest group above the pod that goes as a whole, as `getHighestAllAncestor` does; ``None`` if there
+    is none.
+    """
+    highest, group, seen_entities = None, groups.group_of(pod), set[str]()
+    while group is not None and group.entity not in seen_entities:
+        seen_entities.add(group.entity)
+        highest = group if group.disrupted_whole else highest
+        group = groups.get(group.parent, COMPOSITE) if rules.evicts_composites and group.parent else None
+    return highest
 
 
 def sort_victims(victims: Iterable[Victim], rules: PreemptionRules) -> list[Victim]:
@@ -68,8 +83,8 @@ def sort_victims(victims: Iterable[Victim], rules: PreemptionRules) -> list[Vict
 def _more_important(victim: Victim, other: Victim) -> bool:
     if victim.priority != other.priority:
         return victim.priority > other.priority
-    if victim.grouped != other.grouped:
-        return victim.grouped
+    if victim.rank != other.rank:
+        return victim.rank > other.rank
     if len(victim.pods) != len(other.pods):
         return len(victim.pods) > len(other.pods)
     if victim.started == other.started == math.inf:
@@ -79,7 +94,7 @@ def _more_important(victim: Victim, other: Victim) -> bool:
 
 def rank_importance(victim: Victim) -> tuple[float | str, ...]:
     """Return a key that sorts the most important victim first (`MoreImportantVictim` of 1.38)."""
-    return (-victim.priority, not victim.grouped, -len(victim.pods), victim.started, victim.pods[0].uid)
+    return (-victim.priority, -victim.rank, -len(victim.pods), victim.started, victim.pods[0].uid)
 
 
 def count_violations(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.runtime import Framework
@@ -21,7 +22,10 @@ def create_scheduling_queue(
 ) -> SchedulingQueue:
     """Create the queue of a configuration: a ``GroupQueue`` in releases that schedule groups of pods."""
     release = configuration.release
-    return (GroupQueue if release.has_group_scheduling else SchedulingQueue)(
+    queue: Callable[..., SchedulingQueue] = SchedulingQueue
+    if release.has_group_scheduling:
+        queue = partial(GroupQueue, composites=release.has_composite_groups)
+    return queue(
         frameworks,
         cluster,
         QueueTiming.from_document(configuration.document),

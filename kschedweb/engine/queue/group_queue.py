@@ -8,10 +8,9 @@ from dataclasses import field
 
 from kschedweb.engine.framework.events import (
     FORCE_ACTIVATE,
-    POD_GROUP_ADD,
-    POD_GROUP_DELETE,
-    POD_GROUP_UPDATE,
+    Action,
     ObjectChange,
+    group_event,
     pod_changes,
 )
 from kschedweb.engine.objects.pod import Pod
@@ -25,14 +24,9 @@ from kschedweb.engine.values import dataclass
 MembersByGroup = dict[str, dict[str, QueuedPod]]
 
 
-def entity_key(group: str) -> str:
-    """Return the key of a group in the queue; it cannot be the key of a pod."""
-    return f"podgroup/{group}"
-
-
 @dataclass(slots=True, eq=False)
 class QueuedGroup:
-    """A group in the queue. Times are seconds.
+    """A group, or the root of a tree of groups, in the queue. Times are seconds.
 
     The group backs off by its own failures, not by those of its pods. It waits for no event, since no plugin rejects a
     group.
@@ -58,7 +52,8 @@ class QueuedGroup:
 
     @property
     def key(self) -> str:
-        return entity_key(self.group.key)
+        # It cannot be the key of a pod.
+        return self.group.entity
 
     @property
     def subject(self) -> PodGroup:
@@ -95,17 +90,20 @@ class QueuedGroup:
 class GroupQueue(SchedulingQueue):
     """Keeps the pods of a group in one ``QueuedGroup``, as soon as the group is known.
 
+    With ``composites`` those of all groups of a tree are in one, as soon as all groups up to its root are known.
+
     A pod that comes (back) while its group is tried waits for ``conclude_group``. The groups are those of the cluster's
     objects: who changes them there calls ``follow_group``.
     """
 
-    def __init__(self, *args: object, **options: object) -> None:
+    def __init__(self, *args: object, composites: bool = False, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
+        self._composites = composites
         # Pods whose groups are not known.
         self._incomplete: MembersByGroup = {}
         # Pods whose groups are being tried.
         self._pending: MembersByGroup = {}
-        # The key of the group that is being tried, "" for none.
+        # The key, as an entity, of the group that is being tried, "" for none.
         self._popped = ""
 
     def count_pods(self) -> tuple[int, int, int, int]:
@@ -132,23 +130,35 @@ class GroupQueue(SchedulingQueue):
         self.nominator.add_nominated_pod(pod, pod.nominated_node)
         self._join_group(QueuedPod(pod, now), now)
 
+    def _find_root(self, key: str) -> PodGroup | None:
+        """Return the group with which the pods of the PodGroup ``key`` are tried; ``None`` if it is not known."""
+        groups = self.cluster.groups
+        return groups.find_root(key) if self._composites else groups.get(key)
+
+    def _find_root_above(self, group: PodGroup) -> PodGroup | None:
+        return self.cluster.groups.find_root_above(group) if self._composites else group
+
+    def _list_leaves(self, group: PodGroup) -> list[str]:
+        """Return the keys of the PodGroups whose pods are tried with ``group``."""
+        return [leaf.key for leaf in self.cluster.groups.list_leaves(group)] if self._composites else [group.key]
+
     def _join_group(self, member: QueuedPod, now: float) -> None:
         """Put a pod to the others of its group, wherever they are."""
         key = member.pod.scheduling_group
-        group = self.cluster.groups.get(key)
+        group = self._find_root(key)
         if group is None:
             self._incomplete.setdefault(key, {})[member.key] = member
             return
-        entity, strategy = self._take_entity(key)
+        entity, strategy = self._take_entity(group)
         if entity is not None:
             entity.insert_member(member)
             self._requeue_with_strategy(entity, strategy, now)
-        elif self._popped == entity_key(key):
+        elif self._popped == group.entity:
             self._pending.setdefault(key, {})[member.key] = member
         else:
             self._to_active(QueuedGroup(group, member.queued, [member]), now)
 
-    def _take_entity(self, group: str) -> tuple[QueuedGroup | None, Strategy]:
+    def _take_entity(self, group: PodGroup | None) -> tuple[QueuedGroup | None, Strategy]:
         """Take a group out, with the strategy that puts it back where it was."""
         removed: Queued | None
         for part, strategy in (
@@ -156,13 +166,13 @@ class GroupQueue(SchedulingQueue):
             (self.backoff, Strategy.AFTER_BACKOFF),
             (self.unschedulable, Strategy.SKIP),
         ):
-            if isinstance(removed := part.remove(entity_key(group)), QueuedGroup):
+            if group is not None and isinstance(removed := part.remove(group.entity), QueuedGroup):
                 return removed, strategy
         return None, Strategy.SKIP
 
-    def _find_entity(self, group: str) -> QueuedGroup | None:
+    def _find_entity(self, group: PodGroup | None) -> QueuedGroup | None:
         for part in (self.active, self.backoff, self.unschedulable):
-            if isinstance(entity := part.get(entity_key(group)), QueuedGroup):
+            if group is not None and isinstance(entity := part.get(group.entity), QueuedGroup):
                 return entity
         return None
 
@@ -171,7 +181,7 @@ class GroupQueue(SchedulingQueue):
             super().update(old, new, now)
             return
         self._cause = POD_UPDATE
-        key, entity = old.scheduling_group, self._find_entity(old.scheduling_group)
+        key, entity = old.scheduling_group, self._find_entity(self._find_root(old.scheduling_group))
         listed = [] if entity is None else entity.members
         waiting_members = [
             parts[key][old.key] for parts in (self._incomplete, self._pending) if old.key in parts.get(key, ())
@@ -203,7 +213,7 @@ class GroupQueue(SchedulingQueue):
         self.nominator.delete_nominated_pod(pod.key)
         key = pod.scheduling_group
         members = [parts.get(key, {}).pop(pod.key, None) for parts in (self._incomplete, self._pending)]
-        entity, strategy = self._take_entity(key)
+        entity, strategy = self._take_entity(self._find_root(key))
         if entity is not None:
             members.append(entity.withdraw_member(pod.key))
             if entity.members:
@@ -234,8 +244,8 @@ class GroupQueue(SchedulingQueue):
         """
         self._count_failure(queued, now, rejected_by, ())
         self.mark_done(queued.pod.uid)
-        group = self.cluster.groups.get(queued.pod.scheduling_group)
-        if group is None or self._find_entity(group.key) is not None or self._popped == entity_key(group.key):
+        group = self._find_root(queued.pod.scheduling_group)
+        if group is None or self._find_entity(group) is not None or self._popped == group.entity:
             self._join_group(queued, now)
         else:
             self._requeue_with_strategy(QueuedGroup(group, now, [queued]), Strategy.SKIP, now)
@@ -256,7 +266,7 @@ class GroupQueue(SchedulingQueue):
                 single.append(pod)
                 continue
             self._cause = FORCE_ACTIVATE.name
-            entity, strategy = self._take_entity(pod.scheduling_group)
+            entity, strategy = self._take_entity(self._find_root(pod.scheduling_group))
             if entity is not None:
                 self._to_active(entity, now, checked=strategy is not Strategy.SKIP)
             elif pod.uid in self.in_flight:
@@ -287,12 +297,14 @@ class GroupQueue(SchedulingQueue):
         ``rejected``, or there was an error.
         """
         self._popped, self._cause = "", FAILED
-        waiting = self._pending.pop(concluded.group.key, {})
-        group = self.cluster.groups.get(concluded.group.key)
+        waiting: dict[str, QueuedPod] = {}
+        for leaf in self._list_leaves(concluded.group):
+            waiting |= self._pending.pop(leaf, {})
+        group = self.cluster.groups.refresh(concluded.group)
         if not waiting:
             return
         if group is None:
-            self._incomplete.setdefault(concluded.group.key, {}).update(waiting)
+            self._put_incomplete(waiting.values())
             return
         member_uids = {member.pod.uid for member in concluded.members}
         entity = QueuedGroup(
@@ -327,31 +339,43 @@ class GroupQueue(SchedulingQueue):
         if new is None:
             if old is not None:
                 self.delete_group(old)
-            event = POD_GROUP_DELETE
+            action = Action.DELETE
         elif old is None:
             self.add_group(new, now)
-            event = POD_GROUP_ADD
+            action = Action.ADD
         else:
             self.update_group(new)
-            event = POD_GROUP_UPDATE
-        self.move_all_to_active_or_backoff(event, old, new, now)
+            action = Action.UPDATE
+        composite = any(group is not None and group.is_composite for group in (old, new))
+        self.move_all_to_active_or_backoff(group_event(action, composite=composite), old, new, now)
 
     def add_group(self, group: PodGroup, now: float) -> None:
-        """Let the pods be tried that waited for their group."""
-        if (entity := self._find_entity(group.key)) is not None:
-            entity.group = group
-        for member in self._incomplete.pop(group.key, {}).values():
-            self._join_group(member, now)
+        """Let the pods be tried that waited for their group, or for one above it."""
+        root = self._find_root_above(group)
+        if root is None:
+            return
+        self.update_group(group)
+        for leaf in self._list_leaves(root):
+            for member in self._incomplete.pop(leaf, {}).values():
+                self._join_group(member, now)
 
     def update_group(self, group: PodGroup) -> None:
         """Replace the object of the group."""
-        if (entity := self._find_entity(group.key)) is not None:
+        if (entity := self._find_entity(group)) is not None:
             entity.group = group
 
     def delete_group(self, group: PodGroup) -> None:
-        """Let the pods of a deleted group wait until there is one again."""
-        entity, _ = self._take_entity(group.key)
-        members = {member.key: member for member in entity.members} if entity is not None else {}
-        members |= self._pending.pop(group.key, {})
-        if members:
-            self._incomplete.setdefault(group.key, {}).update(members)
+        """Let the pods of a deleted group, and of those below it, wait until there is one again."""
+        leaves = self._list_leaves(group)
+        entity, strategy = self._take_entity(self._find_root_above(group))
+        gone = [member for leaf in leaves for member in self._pending.pop(leaf, {}).values()]
+        if entity is not None:
+            gone += [member for member in entity.members if member.pod.scheduling_group in leaves]
+            entity.members = [member for member in entity.members if member.pod.scheduling_group not in leaves]
+            if entity.members:
+                self._requeue_with_strategy(entity, strategy, entity.queued)
+        self._put_incomplete(gone)
+
+    def _put_incomplete(self, members: Iterable[QueuedPod]) -> None:
+        for member in members:
+            self._incomplete.setdefault(member.pod.scheduling_group, {})[member.key] = member

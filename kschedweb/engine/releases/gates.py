@@ -36,6 +36,8 @@ SIMULATED = frozenset(
 SIMULATED_SINCE_1_37 = frozenset(
     {"GenericWorkload", "InPlacePodVerticalScalingSchedulerPreemption", "TopologyAwareWorkloadScheduling"}
 )
+# The gates that the engine's answers follow since 1.38.
+SIMULATED_SINCE_1_38 = SIMULATED_SINCE_1_37 | {"CompositePodGroup"}
 # The gates that make kube-scheduler faster or let it do things later, without changing its decisions.
 WITHOUT_EFFECT = frozenset(
     {

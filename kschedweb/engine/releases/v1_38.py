@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kschedweb.engine.config.schema import Schema
-from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_37, load_gates
+from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_38, load_gates
 from kschedweb.engine.releases.v1_37 import V1_37
 
 V1_38 = replace(
@@ -18,7 +18,7 @@ V1_38 = replace(
         points_without_default_args=(),
         placement_percentage=True,
     ),
-    gates=load_gates("1.38", SIMULATED | SIMULATED_SINCE_1_37),
+    gates=load_gates("1.38", SIMULATED | SIMULATED_SINCE_1_38),
     behaviour=replace(
         V1_37.behaviour,
         spread_empty_selector=True,

@@ -177,15 +177,23 @@ class Scenario:
         Pods of other schedulers are left out, as kube-scheduler does not queue them.
         """
         groups: dict[str, tuple[PodGroup, list[Pod]]] = {}
+        roots: dict[str, PodGroup] = {}
         handled_pods = [pod for pod in self.pending if self._is_responsible(pod)]
         for pod in handled_pods if self.configuration.release.has_group_scheduling else ():
-            if (group := self.snapshot.objects.groups.group_of(pod)) is not None:
-                groups.setdefault(group.key, (group, []))[1].append(pod)
+            if (root := self._find_root(pod)) is not None:
+                roots[pod.key] = root
+                groups.setdefault(root.entity, (root, []))[1].append(pod)
         for pod in handled_pods:
-            group, pods = groups.get(pod.scheduling_group, (None, [pod]))
+            group, pods = groups[roots[pod.key].entity] if pod.key in roots else (None, [pod])
             # The whole group takes the turn of its first pod.
             if pods[0] is pod:
                 yield group, pods
+
+    def _find_root(self, pod: Pod) -> PodGroup | None:
+        """Return the group with which the pod is tried; ``None`` if it names none or an unknown one."""
+        groups = self.snapshot.objects.groups
+        composites = self.configuration.release.has_composite_groups
+        return groups.find_root(pod.scheduling_group) if composites else groups.group_of(pod)
 
     def _build_answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
         """Return the answers in the order of the pending pods, and those about their groups if there are any."""

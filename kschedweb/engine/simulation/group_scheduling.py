@@ -57,7 +57,7 @@ class GroupLoop(SchedulingLoop):
         return True
 
     def _find_placement(self, queued: QueuedGroup) -> GroupPlacement:
-        group = self.pods.world.cluster.groups.get(queued.group.key)
+        group = self.pods.world.cluster.groups.refresh(queued.group)
         if group is not None:
             return self._tries.find_placement(group, queued.pods, self.pods.observer.request())
         return GroupPlacement.from_refusal(queued.group, queued.pods, error(UNKNOWN.format(queued.group.key)))
@@ -65,7 +65,8 @@ class GroupLoop(SchedulingLoop):
     def _conclude_group(self, queued: QueuedGroup, group_placement: GroupPlacement, now: float) -> None:
         for member, placement in zip(queued.members, group_placement.placements, strict=True):
             self._conclude_cycle(member, placement, now)
-        self._record_try(queued, group_placement, now)
+        for part in group_placement.by_group:
+            self._record_try(part, now)
         self._queue.conclude_group(
             queued, now, placed=group_placement.searched.ok, rejected=group_placement.searched.is_rejected
         )
@@ -73,10 +74,11 @@ class GroupLoop(SchedulingLoop):
             self._clear_nominations(sorted(group_placement.cleared_nodes), group_placement.group.priority, now)
             self._evict_victims(f"pod group {group_placement.group.key}", group_placement.victims, now)
 
-    def _record_try(self, queued: QueuedGroup, group_placement: GroupPlacement, now: float) -> None:
+    def _record_try(self, group_placement: GroupPlacement, now: float) -> None:
         """Record the result of the group's try. A group that was placed once stays scheduled."""
         groups, condition = self.pods.world.cluster.groups, group_placement.condition
-        group = groups.get(queued.group.key)
+        tried_group = group_placement.group
+        group = groups.refresh(tried_group)
         condition_changed = group is not None and not (group.scheduled and not group_placement.placed)
         if group is not None and group_placement.placed and not group.scheduled:
             group = replace(group, scheduled=True)
@@ -84,7 +86,8 @@ class GroupLoop(SchedulingLoop):
             self._queue.update_group(group)
         group_try = GroupTried(
             now,
-            queued.group.key,
+            # A PodGroup may have the same name.
+            tried_group.entity if tried_group.is_composite else tried_group.key,
             group_placement.placed,
             condition["reason"],
             condition["message"],

@@ -45,7 +45,7 @@ class HopelessGroupTries:
         """Return the result of a try of the group."""
         scheduler = self._scheduler
         state = self._current_state(group, tuple(pods))
-        before, placement, step = self._known.get(group.key, (None, None, 0))
+        before, placement, step = self._known.get(group.entity, (None, None, 0))
         if placement is not None and before == state and self._is_repeatable(state):
             # The next search begins where it would have begun after a real try.
             scheduler.advance_start(step)
@@ -54,9 +54,9 @@ class HopelessGroupTries:
         placement = scheduler.find_group(group, pods, request)
         # A search puts the group's pods on nodes and takes them off again, which changes nothing.
         self._taken_back += scheduler.snapshot.pods.version - version
-        self._known.pop(group.key, None)
+        self._known.pop(group.entity, None)
         if not placement.searched.ok and not placement.waits_for_room and self._is_repeatable(state):
-            self._known[group.key] = state, placement, scheduler.start - state.start
+            self._known[group.entity] = state, placement, scheduler.start - state.start
         return placement
 
     def _current_state(self, group: PodGroup, pods: tuple[Pod, ...]) -> TryInputs:

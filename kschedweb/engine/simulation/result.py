@@ -39,6 +39,7 @@ class GroupTried:
     """A group was tried; its pods are reported on their own."""
 
     time: float
+    # Its key; "compositepodgroup/" before that of a group of groups.
     group: str
     placed: bool
     # Reason and message of the group's condition.

@@ -383,9 +383,9 @@ class Simulation:
 
     def _put_group(self, raw: Json, now: float, *, exists: bool) -> None:
         group = PodGroup.from_json(admit_group(raw, self.world.cluster))
-        old_group = self.world.cluster.groups.get(group.key)
+        old_group = self.world.cluster.groups.refresh(group)
         if exists != (old_group is not None):
-            raise SimulationError(f"PodGroup {group.key}: is {'not there' if exists else 'there already'}")
+            raise SimulationError(f"{group.kind} {group.key}: is {'not there' if exists else 'there already'}")
         if old_group is not None:
             group = replace(group, scheduled=old_group.scheduled)
         self.world.cluster.groups.put_group(group)

@@ -143,7 +143,10 @@ def _scheduling_rights(needs: Needs) -> list[Right]:
         ]
     if needs.groups:
         silent = "groups of pods do not say whether they were placed"
-        rights.append(Right("scheduling.k8s.io", "podgroups/status", "patch", silent, optional=True))
+        rights += [
+            Right("scheduling.k8s.io", f"{groups}/status", "patch", silent, optional=True)
+            for groups in ("podgroups", "compositepodgroups")
+        ]
     if needs.devices:
         devices = "pods that claim devices are not bound"
         extended = "pods whose extended resources a DeviceClass provides are not bound"

@@ -20,7 +20,20 @@ from kschedweb.engine.live import (
     WaitAtPermit,
 )
 from tests.engine.builders import node, pod
-from tests.engine.gangs import ONE_CPU, THREE_CPUS, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.gangs import (
+    IN_TREES,
+    ONE_CPU,
+    THREE_CPUS,
+    composite,
+    configured,
+    gpu_claim,
+    gpus,
+    group,
+    member,
+    members,
+    part,
+    with_gpu,
+)
 from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, make_registry, versioned
 
 NOW = 1_700_000_000.0
@@ -377,3 +390,21 @@ def test_a_group_that_cannot_be_read_is_told_of() -> None:
     assert "feature gate DRAWorkloadResourceClaims" in loop.problems["PodGroup", "default/gang"]
     create(loop, *members(2))
     assert loop.step(NOW) == []
+
+
+def test_a_tree_of_groups_goes_as_one_and_each_of_its_groups_is_reported() -> None:
+    loop = live(configured(IN_TREES))
+    loop.replace_objects("Node", [versioned(node(name)) for name in "ab"], NOW)
+    create(loop, member("one-0", "one", requests=THREE_CPUS), member("two-0", "two", requests=THREE_CPUS))
+    for raw in (part("one", at_least=1), part("two", at_least=1)):
+        show_group(loop, raw)
+    assert (loop.step(NOW), loop.depths.gated) == ([], 2)
+    assert loop.apply_object("CompositePodGroup", versioned(composite("root")), NOW) == []
+    intents = loop.step(NOW)
+    reports = filter_intents(intents, ReportGroup)
+    assert {intent.node for intent in filter_intents(intents, BindPod)} == {"a", "b"}
+    assert [(report.group.kind, report.group.name, report.reason) for report in reports] == [
+        ("compositepodgroup", "root", "Scheduled"),
+        ("podgroup", "one", "Scheduled"),
+        ("podgroup", "two", "Scheduled"),
+    ]

@@ -9,13 +9,16 @@ from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from tests.engine.builders import node, pod
 from tests.engine.gangs import (
     BY_TOPOLOGY,
+    IN_TREES,
     ONE_CPU,
     THREE_CPUS,
+    composite,
     find_group_placement,
     group,
     list_nodes,
     member,
     members,
+    part,
     scheduler,
 )
 
@@ -159,3 +162,23 @@ def test_images_do_not_count_while_room_is_looked_for() -> None:
         scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1)
     )
     assert list_nodes(placement_of_group) == ["b"]
+
+
+def test_a_tree_that_is_disrupted_as_one_goes_as_one() -> None:
+    lows = [member(f"{name}-0", name, on=at, requests=THREE_CPUS) for name, at in (("one", "a"), ("two", "b"))]
+    # The group says that each of its pods may go alone, the tree that none does.
+    tree = [composite("low", None, whole=True), part("one", "low", None), part("two", "low", None)]
+    gang = [group("gang", 1, priority=9)]
+    pods = members(1, requests=THREE_CPUS, priority=9)
+    cluster_scheduler = scheduler(node("a"), node("b"), *lows, *tree, *gang, gates=IN_TREES)
+    assert sorted(find_group_placement(cluster_scheduler, pods).victims) == ["default/one-0", "default/two-0"]
+    alone = scheduler(node("a"), node("b"), *lows, *tree, *gang, gates=BY_TOPOLOGY)
+    assert len(find_group_placement(alone, pods).victims) == 1
+
+
+def test_a_tree_is_more_important_than_a_group_of_its_size() -> None:
+    lows = [member("one-0", "one", on="a", requests=THREE_CPUS), member("two-0", "two", on="b", requests=THREE_CPUS)]
+    tree = [composite("low", None, whole=True), part("one", "low", None), group("two", None, whole=True)]
+    cluster_scheduler = scheduler(node("a"), node("b"), *lows, *tree, group("gang", 1, priority=9), gates=IN_TREES)
+    pods = members(1, requests=THREE_CPUS, priority=9)
+    assert find_group_placement(cluster_scheduler, pods).victims == ("default/two-0",)

@@ -11,17 +11,19 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, QueueTiming
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
-from tests.engine.gangs import configured, group, member, members, read_group
+from tests.engine.gangs import IN_TREES, composite, configured, group, member, members, part, read_group
+
+HOUR = 3600.0
 
 
-def queue(*groups: dict, timing: QueueTiming | None = None) -> GroupQueue:
-    profile = configured().profiles[0]
+def queue(*groups: dict, timing: QueueTiming | None = None, gates: dict[str, bool] | None = None) -> GroupQueue:
+    configuration = configured(gates)
+    profile, release = configuration.profiles[0], configuration.release
     cluster = ClusterObjects()
     for pod_group in groups:
         cluster.add(pod_group)
-    release = configured().release
     frameworks = {profile.scheduler_name: Framework(profile, release.factories)}
-    return GroupQueue(frameworks, cluster, timing, behaviour=release.behaviour)
+    return GroupQueue(frameworks, cluster, timing, behaviour=release.behaviour, composites=release.has_composite_groups)
 
 
 def come(group_queue: GroupQueue, *raws: dict, now: float = 0.0) -> list[Pod]:
@@ -210,3 +212,77 @@ def test_the_newest_object_of_the_group_counts() -> None:
     group_queue.cluster.groups.put_group(new)
     group_queue.update_group(new)
     assert pop_group(group_queue).group is new
+
+
+# Groups of groups.
+
+
+def follow(group_queue: GroupQueue, raw: dict, now: float = 0.0) -> PodGroup:
+    """Create the group, or replace the one with its name."""
+    new = PodGroup.from_json(raw)
+    old = group_queue.cluster.groups.refresh(new)
+    group_queue.cluster.groups.put_group(new)
+    group_queue.follow_group(old, new, now)
+    return new
+
+
+def remove(group_queue: GroupQueue, group_of: PodGroup, now: float = 0.0) -> None:
+    group_queue.cluster.groups.remove_group(group_of.key, group_of.kind)
+    group_queue.follow_group(group_of, None, now)
+
+
+def test_the_pods_of_a_tree_enter_together_once_all_groups_up_to_its_root_are_there() -> None:
+    group_queue = queue(gates=IN_TREES)
+    come(group_queue, *members(2, "a"), *members(2, "b"))
+    for raw in (part("a"), part("b", "middle"), composite("middle", 1, parent="root")):
+        follow(group_queue, raw)
+        assert (group_queue.pop_entity(), group_queue.count_pods()) == (None, (0, 0, 0, 4))
+    follow(group_queue, composite("root"))
+    entity = pop_group(group_queue)
+    assert (entity.key, sorted(names(entity))) == ("compositepodgroup/default/root", ["a-0", "a-1", "b-0", "b-1"])
+    assert group_queue.pop_entity() is None
+
+
+def test_a_tree_waits_until_enough_of_its_groups_are_ready() -> None:
+    group_queue = queue(composite("root"), part("a"), part("b"), gates=IN_TREES)
+    come(group_queue, *members(2, "a"), member("b-0", "b"))
+    assert (group_queue.pop_entity(), group_queue.count_pods()) == (None, (0, 0, 0, 3))
+    come(group_queue, member("b-1", "b"), now=1.0)
+    assert len(pop_group(group_queue).members) == 4
+
+
+def test_a_tree_that_asks_for_fewer_groups_is_tried() -> None:
+    group_queue = queue(composite("root", 2), part("a"), part("b"), gates=IN_TREES)
+    come(group_queue, *members(2, "a"))
+    assert group_queue.pop_entity() is None
+    follow(group_queue, composite("root", 1), now=1.0)
+    assert names(pop_group(group_queue)) == ["a-0", "a-1"]
+
+
+def test_the_pods_of_a_deleted_group_leave_its_tree_and_wait_for_it() -> None:
+    group_queue = queue(composite("root", 1), part("a"), composite("middle", 1, parent="root"), gates=IN_TREES)
+    leaf = follow(group_queue, part("b", "middle"))
+    come(group_queue, *members(2, "a"), *members(2, "b"))
+    assert group_queue.count_pods() == (4, 0, 0, 0)
+    middle = PodGroup.from_json(composite("middle", 1, parent="root"))
+    remove(group_queue, middle)
+    assert group_queue.count_pods() == (2, 0, 0, 2)
+    follow(group_queue, composite("middle", 1, parent="root"))
+    remove(group_queue, leaf)
+    assert group_queue.count_pods() == (2, 0, 0, 2)
+    assert names(pop_group(group_queue)) == ["a-0", "a-1"]
+
+
+def test_a_failed_tree_comes_back_as_one() -> None:
+    group_queue = queue(composite("root"), part("a"), part("b"), gates=IN_TREES)
+    come(group_queue, *members(2, "a"), *members(2, "b"))
+    failed(group_queue, pop_group(group_queue), 1.0)
+    assert group_queue.count_pods() == (0, 4, 0, 0)
+    group_queue.flush(HOUR)
+    assert len(pop_group(group_queue).members) == 4
+
+
+def test_without_the_gate_a_group_is_tried_without_its_parent() -> None:
+    group_queue = queue(part("a"))
+    come(group_queue, *members(2, "a"))
+    assert pop_group(group_queue).key == "podgroup/default/a"

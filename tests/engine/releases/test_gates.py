@@ -22,7 +22,7 @@ from kschedweb.engine.releases import (
     read_gates,
     write_gates,
 )
-from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_37
+from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_38
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
 
@@ -94,8 +94,8 @@ ASKS = re.compile(r"""\b(?:is_enabled|on)\("(\w+)"|conditions = \("(\w+)", "(\w+
 def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
     texts = [path.read_text(encoding="utf-8") for path in Path(engine.__file__).parent.rglob("*.py")]
     asked_gates = {name for text in texts for gate_names in ASKS.findall(text) for name in gate_names if name}
-    simulated = SIMULATED | SIMULATED_SINCE_1_37
-    gated = {gate for gate in simulated if any(spec.gate == gate for spec in RELEASES["1.37"].specs)}
+    simulated = SIMULATED | SIMULATED_SINCE_1_38
+    gated = {gate for gate in simulated if any(spec.gate == gate for spec in RELEASES["1.38"].specs)}
     assert asked_gates | gated == simulated
 
 

@@ -29,14 +29,17 @@ from kschedweb.engine.simulation import (
 from tests.engine.builders import node, pod
 from tests.engine.gangs import (
     BY_TOPOLOGY,
+    IN_TREES,
     ON,
     THREE_CPUS,
+    composite,
     configured,
     gpu_claim,
     gpus,
     group,
     member,
     members,
+    part,
     with_gpu,
 )
 from tests.engine.simulation.test_run import HIGH
@@ -276,3 +279,16 @@ def test_pods_of_another_scheduler_do_not_count() -> None:
     objects = [node("a"), group("gang", 2), member("other", schedulerName="other")]
     assert not simulate(objects, arrive(1.0, member("one"))).bound
     assert len(simulate(objects, arrive(1.0, *members(2))).bound) == 2
+
+
+def test_a_tree_of_groups_starts_at_one_time_and_each_of_its_groups_says_so() -> None:
+    objects = [node("a"), node("b"), composite("root"), part("one", at_least=1), part("two", at_least=1)]
+    pods = [member(f"{name}-0", name, requests=THREE_CPUS) for name in ("one", "two")]
+    events = [*arrive(1.0, pods[0]), *arrive(5.0, pods[1])]
+    result = simulate(objects, events, cycle=0.5, gates=IN_TREES)
+    assert bound(result) == [(5.5, "one-0", "a"), (5.5, "two-0", "b")]
+    assert [(group_try.group, group_try.placed) for group_try in result.groups] == [
+        ("compositepodgroup/default/root", True),
+        ("default/one", True),
+        ("default/two", True),
+    ]

@@ -172,7 +172,7 @@ class DynamicResources:
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Give back a claim of each pod that was tried, even of a pod that found a node while others did not."""
-        if self.groups_by_topology and cycle.group.topology_key:
+        if cycle.group.is_composite or (self.groups_by_topology and cycle.group.topology_key):
             return GroupRoom(unschedulable())
         if self.name not in cycle.prepared:
             return GroupRoom(error("not found"))

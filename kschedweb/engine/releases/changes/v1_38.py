@@ -259,8 +259,9 @@ CHANGES = (
         "group-hierarchies",
         SINCE,
         "Groups may form a tree",
-        "With the feature gates GenericWorkload and CompositePodGroup, off by default, a group may be part of a "
-        "CompositePodGroup, and waits until that exists.",
+        "With the feature gates GenericWorkload, TopologyAwareWorkloadScheduling and CompositePodGroup, off by "
+        "default, a group may be part of a CompositePodGroup: it waits until that exists, and is placed with all of "
+        "its groups or not at all.",
         NODE,
         None,
         behaviour=("pod_group_hierarchies",),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.podgroup import SCHEDULED
+from kschedweb.engine.objects.podgroup import CONDITIONS
 from kschedweb.live.schedulers.writing.lanes import Lanes, Work
 from kschedweb.live.schedulers.writing.preparer import Preparer
 from kschedweb.live.schedulers.writing.writer import WITHHELD, WriteCode, Writer, WriteResult
@@ -210,7 +210,9 @@ class Carrier:
         self._report_failure(intent.pod, "condition PodScheduled", outcome)
 
     def _group_status(self, intent: ReportGroup) -> None:
-        self._report_failure(intent.group, f"condition {SCHEDULED}", self._writer.report_group(intent))
+        self._report_failure(
+            intent.group, f"condition {CONDITIONS[intent.group.object_kind]}", self._writer.report_group(intent)
+        )
 
     def _evict_pod(self, intent: EvictPod, term: int) -> None:
         outcome = self._writer.evict(intent.pod, intent.preemptor, intent.scheduler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedweb.clusters.following.facts import PodFacts
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import ReportGroup
-from kschedweb.engine.objects.podgroup import SCHEDULED
+from kschedweb.engine.objects.podgroup import CONDITIONS
 
 POD_SCHEDULED, DISRUPTION_TARGET = "PodScheduled", "DisruptionTarget"
 PREEMPTED_BY_SCHEDULER = "PreemptionByScheduler"
@@ -34,7 +34,12 @@ def status_patch(
 
 def group_status_patch(intent: ReportGroup, *, now: str) -> Json:
     """Return the patch for a group's condition; ``now`` becomes its lastTransitionTime if the status is new."""
-    fields = {"type": SCHEDULED, "status": intent.status, "reason": intent.reason, "message": intent.message}
+    fields = {
+        "type": CONDITIONS[intent.group.object_kind],
+        "status": intent.status,
+        "reason": intent.reason,
+        "message": intent.message,
+    }
     observed = {"observedGeneration": intent.generation} if intent.generation else {}
     condition = {**fields, **observed, "lastTransitionTime": intent.since or now}
     return {"metadata": {"uid": intent.group.uid}, "status": {"conditions": [condition]}}

@@ -24,7 +24,6 @@ from kschedweb.clusters.following.facts import KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import GroupRef
-from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 
 log = structlog.get_logger(__name__)
@@ -286,8 +285,8 @@ def _event_key(body: Json) -> Key:
 
 def _group_reference(group: GroupRef) -> Json:
     return {
-        "kind": POD_GROUP,
-        "apiVersion": BY_NAME[POD_GROUP].api_version,
+        "kind": group.object_kind,
+        "apiVersion": BY_NAME[group.object_kind].api_version,
         "namespace": group.namespace,
         "name": group.name,
         "uid": group.uid,

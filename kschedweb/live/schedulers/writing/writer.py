@@ -21,7 +21,6 @@ from kschedweb.clusters.following.facts import KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import ReportGroup
-from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket
 from kschedweb.live.schedulers.writing.patches import (
     DISRUPTION_TARGET,
@@ -165,7 +164,7 @@ class Writer:
 
     def report_group(self, intent: ReportGroup) -> WriteResult:
         """Write the condition of a group."""
-        path = BY_NAME[POD_GROUP].object_path(intent.group.namespace, intent.group.name)
+        path = BY_NAME[intent.group.object_kind].object_path(intent.group.namespace, intent.group.name)
         return self.persist("PATCH", f"{path}/status", group_status_patch(intent, now=_now_text()), STRATEGIC)
 
     # Evictions.
