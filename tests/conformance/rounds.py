@@ -12,7 +12,7 @@ from copy import deepcopy
 from datetime import UTC, datetime
 
 from kschedweb.engine import Node, Pod
-from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.cycle.binding import BindingCycle
 from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.placement import NO_NODES, Placement
@@ -29,7 +29,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.podgroup import COMPOSITE, PodGroup, is_group
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, QueueTiming
 from kschedweb.engine.queue.queued_pods import Queued
-from kschedweb.engine.releases import Release, get_release, load
+from kschedweb.engine.releases import get_release, load
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot

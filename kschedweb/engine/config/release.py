@@ -232,6 +232,13 @@ class Release:
         return follows and self.is_enabled("CompositePodGroup")
 
     @property
+    def entity_label(self) -> str:
+        """The label that tells pods and groups apart in its metrics of the queue; "" if it has no such metrics."""
+        if not self.behaviour.pod_group_entities:
+            return ""
+        return "entity" if self.behaviour.pod_group_hierarchies else "type"
+
+    @property
     def has_resize_preemption(self) -> bool:
         """True if preemption makes room for a running pod whose resize waits for it."""
         return self.is_enabled("InPlacePodVerticalScalingSchedulerPreemption")

@@ -50,7 +50,7 @@ class CompositeSearch(GroupSearch):
                 if final.status.code is Code.ERROR:
                     status = self._name_failed_child(child.group, final.status.message)
                     break
-                progress = progress.count(scheduled=final.status.ok)
+                progress = progress.advance(scheduled=final.status.ok)
                 status = framework.placement_feasible(cycle, progress)
         finally:
             self._take_back(assumed)
@@ -157,8 +157,8 @@ def _pass_down_failures(
     statuses: dict[str, Status],
 ) -> None:
     """Fill in the status of each group of a tree, where ``failed`` is the nearest group above that failed."""
-    found = final_by_group.get(tree.group.entity)
-    status = None if found is None else found.status
+    final = final_by_group.get(tree.group.entity)
+    status = None if final is None else final.status
     is_error = status is not None and status.code is Code.ERROR
     if failed is not None and (status is None or status.ok or (failed[1].code is Code.ERROR and not is_error)):
         status = _name_failed_ancestor(*failed)

@@ -44,7 +44,7 @@ class DomainTry:
         """Return the results that stood when the pod ``key`` was tried; all if it was not."""
         listed: list[Placement] = []
         for _, child in self.children:
-            if child.tried(key):
+            if child.has_tried(key):
                 return [*listed, *child.list_placements_before(key)]
             listed += child.placements if child.status.ok else ()
         if self.children:
@@ -52,10 +52,10 @@ class DomainTry:
         number = next((place for place, placement in enumerate(self.placements) if placement.pod == key), None)
         return list(self.placements[:number])
 
-    def tried(self, key: str) -> bool:
+    def has_tried(self, key: str) -> bool:
         """Return whether the pod ``key`` was tried in this domain."""
         here = any(placement.pod == key for placement in self.placements)
-        return here or any(child.tried(key) for _, child in self.children)
+        return here or any(child.has_tried(key) for _, child in self.children)
 
     def list_groups(self) -> dict[str, DomainTry]:
         """Return the results of all groups below, by their keys as entities."""

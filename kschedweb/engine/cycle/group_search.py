@@ -314,7 +314,7 @@ class GroupSearch:
                 if placement.is_error and placement.message != NO_NODES:
                     status = error(f"failed to schedule other pod from a pod group: {placement.message}")
                     break
-                progress = progress.count(scheduled=bool(placement.node))
+                progress = progress.advance(scheduled=bool(placement.node))
                 status = framework.placement_feasible(cycle, progress)
                 if status.code in (Code.ERROR, Code.UNSCHEDULABLE):
                     break

@@ -86,7 +86,7 @@ class Progress(NamedTuple):
     # Those that were tried in vain.
     unschedulable: int = 0
 
-    def count(self, *, scheduled: bool) -> Progress:
+    def advance(self, *, scheduled: bool) -> Progress:
         """Return the progress after one more was tried."""
         return Progress(self.scheduled + scheduled, self.remaining - 1, self.unschedulable + (not scheduled))
 

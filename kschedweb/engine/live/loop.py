@@ -215,6 +215,11 @@ class LiveLoop:
         return self._feed.problems
 
     @property
+    def queued_entities(self) -> Mapping[tuple[str, str], int]:
+        """The number of pods and groups in each part of the queue, by (part, kind): "pod", "podgroup" and so on."""
+        return self._queue.count_entities()
+
+    @property
     def incoming(self) -> Mapping[tuple[str, str], int]:
         """The number of pods that came into each queue so far, by (queue, event)."""
         return self._queue.incoming

@@ -14,10 +14,10 @@ from kschedweb.engine.framework.events import (
     pod_changes,
 )
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.objects.podgroup import PodGroup
+from kschedweb.engine.objects.podgroup import COMPOSITE, POD_GROUP, PodGroup
 from kschedweb.engine.queue.hints import Strategy
 from kschedweb.engine.queue.queued_pods import NEVER, Queued, QueuedPod
-from kschedweb.engine.queue.scheduling_queue import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
+from kschedweb.engine.queue.scheduling_queue import FAILED, POD, POD_ADD, POD_UPDATE, SchedulingQueue
 from kschedweb.engine.values import dataclass
 
 # key of the group -> key of the pod -> the pod in the queue
@@ -119,6 +119,20 @@ class GroupQueue(SchedulingQueue):
                 unschedulable += len(queued.members)
         active += len(self.in_flight) + sum(map(len, self._pending.values()))
         return active, backing_off, unschedulable, gated + sum(map(len, self._incomplete.values()))
+
+    def count_entities(self) -> dict[tuple[str, str], int]:
+        parts = {"active": self.active, "backoff": self.backoff}
+        listed = [(name, queued) for name, part in parts.items() for queued in part]
+        listed += [("gated" if queued.gating else "unschedulable", queued) for queued in self.unschedulable]
+        counts = {(name, kind): 0 for name in (*parts, "unschedulable", "gated") for kind in self._entity_kinds}
+        for name, queued in listed:
+            counts[name, queued.group.kind.lower() if isinstance(queued, QueuedGroup) else POD] += 1
+        return counts
+
+    @property
+    def _entity_kinds(self) -> list[str]:
+        groups = (POD_GROUP, COMPOSITE) if self._composites else (POD_GROUP,)
+        return [POD, *(kind.lower() for kind in groups)]
 
     # Pods come, change and go.
 

@@ -30,6 +30,8 @@ from kschedweb.engine.state.nominator import Nominator
 
 # Causes beside events of the cluster, as kube-scheduler's metrics name them.
 POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
+# The kind of entity that is no group.
+POD = "pod"
 FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
 
 
@@ -84,6 +86,16 @@ class SchedulingQueue:
         gated = self.unschedulable.gated
         active = len(self.active) + len(self.in_flight)
         return active, len(self.backoff), len(self.unschedulable) - gated, gated
+
+    def count_entities(self) -> dict[tuple[str, str], int]:
+        """Return how many entities, pods or groups, are in each part of the queue, by (part, kind)."""
+        gated = self.unschedulable.gated
+        return {
+            ("active", POD): len(self.active),
+            ("backoff", POD): len(self.backoff),
+            ("unschedulable", POD): len(self.unschedulable) - gated,
+            ("gated", POD): gated,
+        }
 
     # Pods come, change and go.
 

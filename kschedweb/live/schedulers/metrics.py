@@ -5,7 +5,7 @@ Each series has the labels ``cluster`` and ``profile`` besides kube-scheduler's,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,15 @@ POD_ATTEMPTS = make_histogram(
     exponential_buckets(1, 2, 5),
 )
 PENDING = make_gauge("scheduler_pending_pods", "Number of pending pods, by the queue they are in.", "queue")
+# Of the labels for the kind one is empty, which Prometheus takes as absent: releases name it differently.
+ENTITIES = make_gauge(
+    "scheduler_queued_entities",
+    "Number of queued pods, pod groups and composite pod groups, by the queue they are in. The kind is in the label "
+    "'type' under kube-scheduler 1.37, in 'entity' since 1.38.",
+    "queue",
+    "type",
+    "entity",
+)
 INCOMING = make_counter(
     "scheduler_queue_incoming_pods",
     "Number of pods added to scheduling queues by event and queue type.",
@@ -146,6 +155,7 @@ class Instruments:
         self._points: dict[tuple[str, str], Histogram] = {}
         self._incoming: dict[tuple[str, str], int] = {}
         self._master = MASTER.labels(*self._whose, lease)
+        self._entities: set[tuple[str, str, str]] = set()
 
     def count_decision(self, decision: Decision) -> None:
         """Count one scheduling cycle with its durations."""
@@ -196,12 +206,32 @@ class Instruments:
         for name, size in zip(SIZES, sizes, strict=True):
             CACHE.labels(*self._whose, name).set(size)
 
+    def set_entities(self, counts: Mapping[tuple[str, str], int], label: str) -> None:
+        """Set the number of queued entities, by queue and kind, with the kind in the ``label`` of the release.
+
+        Without a label the release has no such metric.
+        """
+        series = {
+            (queue, kind if label == "type" else "", kind if label == "entity" else ""): count
+            for (queue, kind), count in (counts if label else {}).items()
+        }
+        self._forget_entities(self._entities - series.keys())
+        for labels, count in series.items():
+            ENTITIES.labels(*self._whose, *labels).set(count)
+        self._entities = set(series)
+
+    def _forget_entities(self, gone: Iterable[tuple[str, str, str]]) -> None:
+        for labels in gone:
+            with suppress(KeyError):
+                ENTITIES.remove(*self._whose, *labels)
+
     def set_leading(self, leading: bool) -> None:
         self._master.set(int(leading))
 
     def forget_depths(self) -> None:
         """Remove the gauges of a scheduler that is no longer hosted here: it has no depths and does not lead."""
         self._master.set(0)
+        self._forget_entities(self._entities)
         for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES), (GOROUTINES, (BINDING,))):
             for name in names:
                 with suppress(KeyError):  # The run ended before it had any.

@@ -286,3 +286,13 @@ def test_without_the_gate_a_group_is_tried_without_its_parent() -> None:
     group_queue = queue(part("a"))
     come(group_queue, *members(2, "a"))
     assert pop_group(group_queue).key == "podgroup/default/a"
+
+
+def test_entities_are_counted_by_part_and_kind() -> None:
+    group_queue = queue(composite("root"), part("a"), part("b"), group("gang", 3), gates=IN_TREES)
+    come(group_queue, *members(2, "a"), *members(2, "b"), *members(2), pod("alone"))
+    counts = {key: count for key, count in group_queue.count_entities().items() if count}
+    assert counts == {("active", "compositepodgroup"): 1, ("active", "pod"): 1, ("gated", "podgroup"): 1}
+    failed(group_queue, pop_group(group_queue), 1.0)
+    assert group_queue.count_entities()["backoff", "compositepodgroup"] == 1
+    assert ("active", "compositepodgroup") not in queue(group("gang")).count_entities()

@@ -11,6 +11,7 @@ from kschedweb.accounts.services import token_create
 from kschedweb.engine.framework.decision import Decision, PluginCall
 from kschedweb.engine.framework.status import Code
 from kschedweb.engine.live import QueueDepths
+from kschedweb.engine.releases import get_release
 from kschedweb.live.schedulers.metrics import REGISTRY, Instruments
 
 if TYPE_CHECKING:
@@ -74,3 +75,23 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     assert value("leader_election_master_status", name="kschedweb-p") == 0
     assert value("scheduler_pending_pods", queue="gated") is None
     assert value("scheduler_goroutines", operation="binding") is None
+
+
+def test_queued_entities_have_the_label_of_the_release() -> None:
+    instruments = Instruments("c", "p", "kschedweb-p")
+    counts = {("active", "pod"): 2, ("gated", "podgroup"): 1}
+    instruments.set_entities(counts, "type")
+    assert value("scheduler_queued_entities", queue="gated", type="podgroup", entity="") == 1
+    # A policy with another release takes over.
+    instruments.set_entities(counts, "entity")
+    assert value("scheduler_queued_entities", queue="gated", type="podgroup", entity="") is None
+    assert value("scheduler_queued_entities", queue="active", type="", entity="pod") == 2
+    instruments.set_entities(counts, "")
+    assert value("scheduler_queued_entities", queue="active", type="", entity="pod") is None
+    instruments.set_entities(counts, "entity")
+    instruments.forget_depths()
+    assert value("scheduler_queued_entities", queue="active", type="", entity="pod") is None
+
+
+def test_releases_name_the_kind_of_entity_differently() -> None:
+    assert [get_release(name).entity_label for name in ("1.36", "1.37", "1.38")] == ["", "type", "entity"]

@@ -240,6 +240,7 @@ class LiveRun:
         self._depths = depths_of(state := self._loop.depths)
         self.figures.remember_figures(state, now)
         self.instruments.set_depths(state)
+        self.instruments.set_entities(self._loop.queued_entities, self._loop.configuration.release.entity_label)
         self.instruments.count_incoming(self._loop.incoming)
 
     def _wait_for_news(self, now: float) -> None:
