@@ -392,6 +392,8 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "run-deeds": f"{run}/deeds/",
         "run-descheduler": f"{run}/descheduler/",
         "run-evictions": f"{run}/evictions/",
+        "run-queues": f"{run}/queues/",
+        "run-jobs": f"{run}/jobs/",
         "run-scalings": f"{run}/scalings/",
         "run-map": f"{run}/map/",
         "run-map-frames": f"{run}/map/frames/?show=state",

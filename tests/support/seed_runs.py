@@ -96,6 +96,16 @@ def elastic(user: User | None) -> ScenarioRevision:
     return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
 
 
+def queued(user: User | None) -> ScenarioRevision:
+    """A scenario of two queues: a borrower is evicted, and a job with quota fits no node."""
+    from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
+    from tests.engine.studies.actors.test_queues import make_document
+
+    row = Scenario.objects.create(name="queued", slug="queued", shared=True, created_by=user)
+    text = json.dumps(make_document() | {"name": "queued"}, indent=1)
+    return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
+
+
 def packed(user: User) -> str:
     """The name of a policy that fills nodes up."""
     from kschedweb.policies import services

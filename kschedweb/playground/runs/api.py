@@ -22,6 +22,7 @@ from kschedweb.playground.runs.comparisons import moved_pods
 from kschedweb.playground.runs.descheduling import EvictionList, descheduling_json
 from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.pod_rows import MoveList, PodList
+from kschedweb.playground.runs.queues import JobList, queues_json
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
 from kschedweb.playground.runs.reports.report_file import FORMATS, report_response
 from kschedweb.playground.runs.reports.serializers import RunReportSerializer
@@ -38,8 +39,10 @@ from kschedweb.playground.runs.serializers import (
     RunDeschedulerSerializer,
     RunDetailSerializer,
     RunEvictionSerializer,
+    RunJobSerializer,
     RunMoveSerializer,
     RunPodSerializer,
+    RunQueuesSerializer,
     RunSampleSerializer,
     RunScalingSerializer,
     RunSerializer,
@@ -223,6 +226,24 @@ class RunDescheduler(APIView):
         return Response(descheduling_json(selectors.load_outcome(selectors.run_get(request.user, id))))
 
 
+class RunQueues(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(operation_id="run_queues", responses=RunQueuesSerializer)
+    def get(self, request: ApiRequest, id: UUID) -> Response:
+        """Time in quota queues, use of quota, and evictions by reason. 409 until the run is done."""
+        return Response(queues_json(selectors.load_outcome(selectors.run_get(request.user, id))))
+
+
+class RunJobs(_RunRows):
+    """The jobs in quota queues, in the order of arrival."""
+
+    serializer_class = RunJobSerializer
+
+    def get_queryset(self) -> Any:
+        return JobList(self.get_outcome())
+
+
 class RunSamples(_RunRows):
     """Samples of a run at even distances of time."""
 
@@ -379,6 +400,8 @@ urlpatterns = [
     path("runs/<uuid:id>/deeds/", RunAutoscalerActions.as_view(), name="run-deeds"),
     path("runs/<uuid:id>/descheduler/", RunDescheduler.as_view(), name="run-descheduler"),
     path("runs/<uuid:id>/evictions/", RunEvictions.as_view(), name="run-evictions"),
+    path("runs/<uuid:id>/queues/", RunQueues.as_view(), name="run-queues"),
+    path("runs/<uuid:id>/jobs/", RunJobs.as_view(), name="run-jobs"),
     path("runs/<uuid:id>/scalings/", RunScalings.as_view(), name="run-scalings"),
     path("runs/<uuid:id>/samples/", RunSamples.as_view(), name="run-samples"),
     path("comparisons/", ComparisonList.as_view(), name="comparisons"),

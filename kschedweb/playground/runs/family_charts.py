@@ -10,6 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
+from kschedweb.engine.queueing.quota.amounts import UNLIMITED
+from kschedweb.engine.simulation.quota_queues.reports import JobStep
+from kschedweb.engine.studies.actors.queues.figures import count_waiting, find_log, sample_levels
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.groups import FRAGMENTATION
@@ -347,6 +350,94 @@ def _format_versus(values: Sequence[RunMeasure | None]) -> str:
     return gettext(" against ").join(format_amount(measure, measure.value) if measure else "–" for measure in values)
 
 
+def waiting_jobs_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+    """Draw the jobs that wait for quota over time: by queue for one policy, in total for several."""
+    series, parts = [], []
+    for place, charted in enumerate(listed):
+        log = find_log(charted.outcome)
+        if log is None or not log.jobs:
+            continue
+        names = sorted(log.queues) if len(listed) == 1 else [""]
+        for number, name in enumerate(names):
+            times, counts = count_waiting(log, name)
+            side = number if len(listed) == 1 else place
+            series.append(_step_line(charted, name or charted.label, times, counts.astype(np.float64), side))
+            peak = f"{int(counts.max(initial=0)):,}"
+            parts.append(gettext("%(label)s: at most %(most)s jobs") % {"label": name or charted.label, "most": peak})
+    if not series:
+        return None
+    summary = gettext("Jobs that wait for quota. %(said)s.") % {"said": gettext("; ").join(parts)}
+    return over_time(series, listed, gettext("jobs"), summary)
+
+
+def evicted_jobs_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+    """Draw the jobs that lost their quota so far."""
+    series, parts = [], []
+    for place, charted in enumerate(listed):
+        log = find_log(charted.outcome)
+        if log is None:
+            continue
+        times = log.time[log.step == JobStep.EVICTED]
+        label = charted.label if len(listed) > 1 else gettext("lost their quota")
+        series.append(_cumulative_series(charted, label, times, place))
+        text = gettext("%(jobs)s times a job lost its quota") % {"jobs": f"{len(times):,}"}
+        parts.append(_with_label(charted, listed, text))
+    if not any(len(line.times) > 2 for line in series):
+        return None
+    return over_time(series, listed, gettext("jobs so far"), _join_sentences(parts))
+
+
+def quota_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
+    """Draw the used quota of a resource over time, and the nominal: by queue for one policy, in total for several."""
+    series, parts = [], []
+    for place, charted in enumerate(listed):
+        log = find_log(charted.outcome)
+        if log is None or resource not in log.resources:
+            continue
+        lines = np.flatnonzero((log.line_resource == log.resources.index(resource)) & (log.nominal < UNLIMITED))
+        times, levels = sample_levels(log)
+        queues = sorted({int(code) for code in log.line_queue[lines]}, key=lambda code: log.queues[code])
+        groups = [(log.queues[code], lines[log.line_queue[lines] == code]) for code in queues]
+        if len(listed) > 1:
+            groups = [(charted.label, lines)]
+        for number, (label, rows) in enumerate(groups):
+            side = number if len(listed) == 1 else place
+            used, nominal = levels[:, rows].sum(axis=1), int(log.nominal[rows].sum())
+            amounts = [_write_quota(resource, amount) for amount in (int(used.max(initial=0)), nominal)]
+            series.append(_step_line(charted, label, times, _scale_quota(resource, used), side))
+            faint = gettext("%(label)s, nominal") % {"label": label}
+            whole = _scale_quota(resource, np.full(2, nominal))
+            series.append(StepSeries(faint, np.array([0.0, charted.outcome.end]), whole, True, side))
+            values = {"label": label, "used": amounts[0], "nominal": amounts[1]}
+            parts.append(gettext("%(label)s: at most %(used)s of %(nominal)s") % values)
+    if not series:
+        return None
+    words = {"resource": resource_label(resource), "said": gettext("; ").join(parts)}
+    unit = {"cpu": gettext("cores"), "memory": "GiB"}.get(resource, resource)
+    return over_time(series, listed, unit, gettext("Used quota of %(resource)s. %(said)s.") % words)
+
+
+def _scale_quota(resource: str, amounts: NDArray[np.int64]) -> Floats:
+    """Return amounts of quota in the unit of a chart."""
+    divisor = {"cpu": 1000.0, "memory": float(1 << 30)}.get(resource, 1.0)
+    scaled: Floats = amounts / divisor
+    return scaled
+
+
+def _write_quota(resource: str, amount: int) -> str:
+    value = float(_scale_quota(resource, np.array([amount]))[0])
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def _step_line(charted: ChartedRun, label: str, times: Floats, values: Floats, side: int) -> StepSeries:
+    """Return a line from the beginning of the run to its end, thinned."""
+    positions = thin_positions(len(times), MOST_TIMES)
+    begins = not len(times) or times[0] > 0.0
+    at = [*([0.0] if begins else []), *times[positions].tolist(), charted.outcome.end]
+    levels = [*([0.0] if begins else []), *values[positions].tolist(), float(values[-1]) if len(values) else 0.0]
+    return StepSeries(label, np.array(at), np.array(levels), side=side)
+
+
 def over_time(series: Sequence[StepSeries], listed: Sequence[ChartedRun], unit: str, summary: str) -> Chart:
     """Draw lines over virtual time; the table has their values at MOST_LINES times."""
     end = max(charted.outcome.end for charted in listed)
@@ -410,6 +501,9 @@ def _under_label(label: str, listed: Sequence[ChartedRun]) -> str:
 _NOTHING = {
     "wait": _("No pod had to be scheduled."),
     "leaving": _("No pod had to leave its node."),
+    "queue_wait": _("No job had to queue."),
+    "queue_evictions": _("No job lost its quota."),
+    "quota": _("No queue has a quota of this resource."),
     "use": _("The scenario names no source of use, so nobody knows what nodes really use."),
 }
 _CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
@@ -420,5 +514,8 @@ _CHARTS: dict[str, Callable[[Sequence[ChartedRun], str], Chart | None]] = {
     "nodes": empty_chart,
     "fragmentation": fragmentation_chart,
     "requests": evenness_chart,
+    "queue_wait": waiting_jobs_chart,
+    "queue_evictions": evicted_jobs_chart,
+    "quota": quota_chart,
     "use": use_chart,
 }

@@ -375,6 +375,60 @@ class RunDeschedulerSerializer(serializers.Serializer[Any]):
     fights = RunFightSerializer(many=True)
 
 
+class RunWaitSerializer(serializers.Serializer[Any]):
+    """The jobs of a quota queue and priority."""
+
+    queue = serializers.CharField(allow_blank=True, help_text="The ClusterQueue; `` if its LocalQueue is not there.")
+    priority = serializers.IntegerField()
+    jobs = serializers.IntegerField()
+    median = serializers.FloatField(allow_null=True, help_text="Seconds until a job had quota.")
+    p99 = serializers.FloatField(allow_null=True, help_text="Seconds, 99th percentile.")
+    waiting = serializers.IntegerField(help_text="Jobs without quota at the end.")
+    unplaced = serializers.IntegerField(help_text="Jobs with quota at the end while not all pods have nodes.")
+    evictions = serializers.IntegerField()
+
+
+class RunQuotaSerializer(serializers.Serializer[Any]):
+    """A quota over a run, in milli-CPU or whole units."""
+
+    queue = serializers.CharField()
+    cohort = serializers.CharField(allow_blank=True)
+    flavor = serializers.CharField()
+    resource = serializers.CharField()
+    nominal = serializers.IntegerField(allow_null=True, help_text="null for unlimited.")
+    used = serializers.FloatField(help_text="Mean over time.")
+    borrowed = serializers.FloatField(help_text="Mean over time.")
+    lent = serializers.FloatField(help_text="Mean over time; what others borrow is taken evenly out of idle quota.")
+    most_used = serializers.IntegerField()
+
+
+class RunQueuesSerializer(serializers.Serializer[Any]):
+    """Quota queues in a run."""
+
+    waits = RunWaitSerializer(many=True)
+    quotas = RunQuotaSerializer(many=True)
+    evictions = serializers.DictField(child=serializers.IntegerField(), help_text="Number by Kueue's reason.")
+
+
+class RunJobSerializer(serializers.Serializer[Any]):
+    """A job in a quota queue. Times are seconds in the simulation."""
+
+    job = serializers.CharField(help_text="Its Workload as `namespace/name`.")
+    queue = serializers.CharField(allow_blank=True)
+    priority = serializers.IntegerField()
+    pods = serializers.IntegerField()
+    queued = serializers.FloatField()
+    quota = serializers.FloatField(allow_null=True, help_text="When it had quota for the first time.")
+    wait = serializers.FloatField(allow_null=True, help_text="Seconds until then.")
+    placed = serializers.FloatField(
+        allow_null=True, help_text="When all its pods had nodes, after it had quota for the last time."
+    )
+    ended = serializers.FloatField(allow_null=True)
+    evictions = serializers.IntegerField()
+    reason = serializers.CharField(allow_blank=True, help_text="Why it lost its quota last, in Kueue's word.")
+    flavors = serializers.CharField(allow_blank=True)
+
+
 class RunSampleSerializer(serializers.Serializer[Any]):
     """Sample of a run at a time: nodes, bound pods, and waiting pods by queue.
 

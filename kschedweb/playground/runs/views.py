@@ -22,6 +22,7 @@ from kschedweb.playground.runs import (
     measures,
     pod_decisions,
     pod_rows,
+    queues,
     samples,
     scaling,
     selectors,
@@ -71,7 +72,13 @@ ABSENT = "The cluster at that time had no node"
 # Names of nodes are choices of a datalist.
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
 # What actors did; an actor adds its own.
-SECTIONS = (scaling.SECTION, autoscaler_rows.SECTION, descheduling.SECTION)
+SECTIONS = (
+    queues.SECTION,
+    queues.QUOTA_SECTION,
+    scaling.SECTION,
+    autoscaler_rows.SECTION,
+    descheduling.SECTION,
+)
 SECTION_FILES = {name: file for section in SECTIONS for name, file in section.list_files().items()}
 # Seconds in which the player plays a whole run.
 SPEEDS = (120, 60, 20, 10, 5)

@@ -24,6 +24,7 @@ UNITS = {
     "nodes": gettext_noop("%(number)s nodes (unit)"),
     "points": gettext_noop("%(number)s percentage points (unit)"),
     "budgets": gettext_noop("%(number)s budgets (unit)"),
+    "jobs": gettext_noop("%(number)s jobs (unit)"),
     "changes": gettext_noop("%(number)s changes (unit)"),
     "node-hours": gettext_noop("%(number)s node-hours (unit)"),
     "workloads": gettext_noop("%(number)s workloads (unit)"),

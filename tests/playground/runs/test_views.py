@@ -186,6 +186,31 @@ def test_a_run_shows_how_its_workloads_were_scaled(client_as: Clients, api_as: C
     assert [(row["time"], row["before"], row["after"]) for row in rest_rows] == rows
 
 
+def test_a_run_shows_its_quota_queues(client_as: Clients, api_as: Clients, editor: User) -> None:
+    run = seed_runs.run(editor, seed_runs.queued(editor))
+    page = client_as("editor").get(f"/runs/{run.pk}/")
+    waits, quotas = page.context["sections"]
+    assert [(row.queue, row.jobs, row.p99, row.evictions, row.unplaced) for row in waits["rows"]] == [
+        ("a", 1, 0.0, 1, 0),
+        ("b", 2, 30.0, 0, 1),
+    ]
+    assert [(row.queue, row.nominal, row.most_used) for row in quotas["rows"]] == [("a", 4000, 6000), ("b", 4000, 8000)]
+    # A picture comes first; the families have charts of their own.
+    for name in ("queued-jobs", "queue_wait", "queue_evictions", "quota"):
+        assert elements(page, f"[data-figure={name}-figure]"), name
+    assert "default/job-large have quota, and not all of their pods have a node" in text(page)
+    for table, line in (("queue-waits", "a,0,1,0.0,0.0,0,0,1"), ("quotas", "a,team,f,cpu,4000,")):
+        export = client_as("editor").get(f"/runs/{run.pk}/?format=csv&of={table}")
+        content = b"".join(export.streaming_content) if export.streaming else export.content
+        assert content.decode().splitlines()[1].startswith(line)
+    client = api_as("viewer")
+    answer = client.get(f"/api/v1/runs/{run.pk}/queues/").json()
+    assert answer["evictions"] == {"InCohortReclamation": 1}
+    assert [row["queue"] for row in answer["waits"]] == ["a", "b"]
+    jobs = client.get(f"/api/v1/runs/{run.pk}/jobs/").json()["results"]
+    assert (jobs[0]["job"], jobs[0]["evictions"]) == ("default/job-borrower", 1)
+
+
 def test_a_run_without_scaled_workloads_says_nothing_of_them(client_as: Clients, editor: User) -> None:
     page = client_as("editor").get(f"/runs/{seed_runs.run(editor).pk}/")
     assert not elements(page, "#scalings-title")

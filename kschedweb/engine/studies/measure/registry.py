@@ -305,14 +305,14 @@ def list_family_messages() -> Iterator[str]:
         yield from (family.label, family.help)
 
 
-def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
-    """Yield every measure that a run with these resources can have, in order."""
-    listed = list(resources)
+def specs_of(resources: Iterable[str], queues: Iterable[str] = ()) -> Iterator[MeasureSpec]:
+    """Yield every measure that a run with these resources and quota queues can have, in order."""
+    listed, queue_names = list(resources), list(queues)
     for block in _BLOCKS:
         if not block[0].is_template:
             yield from block
             continue
-        for resource in listed:
+        for resource in queue_names if block[0].of_queues else listed:
             yield from (
                 spec.for_resource(resource) for spec in block if spec.resources is None or resource in spec.resources
             )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Stands in a unit for the currency of the price table.
 CURRENCY = "{currency}"
-# Stands in names, labels and sentences for the resource.
+# Stands in names, labels and sentences for the resource, or queue.
 PLACE = "{}"
 RESOURCE_WORDS = {CPU: "CPU", MEMORY: "memory"}
 # Gets the RunFigures, and the resource if the measure exists once for each.
@@ -65,6 +65,8 @@ class Population(StrEnum):
     NODES_IN_USE = "nodes with more than pods of DaemonSets and static pods"
     BUDGETS = "disruption budgets"
     WORKLOADS = "scaled workloads"
+    JOBS = "jobs in quota queues"
+    QUEUES = "quota queues"
 
 
 class Window(StrEnum):
@@ -83,7 +85,7 @@ ALWAYS = MeasureCondition("", lambda run, resource: True)
 class MeasureSpec:
     """One measure. Pages, REST, files, sweeps, comparisons and the gate take all they know about it from here."""
 
-    # Name, label and sentence have PLACE in them if there is such a measure of each resource.
+    # Name, label and sentence have PLACE in them if there is such a measure of each resource, or queue.
     name: str
     label: str
     # May contain CURRENCY.
@@ -109,7 +111,9 @@ class MeasureSpec:
     in_placing: bool = False
     # Value under a policy that has nothing of the kind, such as no descheduler; None for no value.
     absent: float | None = None
-    # The resource of a measure that was made from a template.
+    # True for a template of quota queues: there is one measure of each queue, in place of each resource.
+    of_queues: bool = False
+    # The resource, or queue, of a measure that was made from a template.
     resource: str = ""
 
     @property
@@ -118,7 +122,7 @@ class MeasureSpec:
 
     @property
     def is_template(self) -> bool:
-        """True if there is one measure of each resource."""
+        """True if there is one measure of each resource, or queue."""
         return PLACE in self.name
 
     @property
@@ -131,8 +135,8 @@ class MeasureSpec:
         return self.in_placing or self.window is Window.END
 
     def for_resource(self, resource: str) -> MeasureSpec:
-        """Return the measure of one resource."""
-        words = RESOURCE_WORDS.get(resource, resource)
+        """Return the measure of one resource, or queue."""
+        words = resource if self.of_queues else RESOURCE_WORDS.get(resource, resource)
         return replace(
             self,
             name=self.name.replace(PLACE, resource),

@@ -12,7 +12,7 @@ from kschedweb.engine.values import dataclass
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
 # Units. "points" are percentage points.
 PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
-MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
+MONEY, PODS_AN_HOUR, BUDGETS, CHANGES, JOBS = "money", "pods an hour", "budgets", "changes", "jobs"
 
 
 @dataclass(frozen=True, slots=True)

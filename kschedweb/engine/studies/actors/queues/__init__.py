@@ -1,0 +1,1 @@
+"""Quota queues: Kueue admits a scenario's jobs."""

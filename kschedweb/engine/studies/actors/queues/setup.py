@@ -1,0 +1,102 @@
+"""Set up the quota queues that a scenario has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+
+from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects
+from kschedweb.engine.queueing.explaining.queue_state import KUEUE_KINDS, has_queues
+from kschedweb.engine.queueing.gates import DEFAULT_GATES
+from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
+from kschedweb.engine.simulation.quota_queues.actor import QueueingSetup
+from kschedweb.engine.studies.actors.preparing import ActorPart, ScenarioActor
+from kschedweb.engine.studies.actors.queues.keys import FIELD, QueueSettings, QuotaSettings
+from kschedweb.engine.studies.document.document import ScenarioError
+
+NAMESPACED = frozenset({"LocalQueue", "Workload"})
+
+
+def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> ActorPart:
+    """Return quota queues with the scenario's quotas. Raises ScenarioError."""
+    if settings is None:
+        return ActorPart(list(objects))
+    listed = [_with_namespace(raw) for raw in objects]
+    if not has_queues(listed):
+        raise ScenarioError([DocumentProblem(FIELD.name, "there is no ClusterQueue among the objects")])
+    problems: list[DocumentProblem] = []
+    for place, quota in enumerate(settings.quotas):
+        path = f"{FIELD.name}.quotas[{place}]"
+        try:
+            listed = _replace_quota(listed, quota)
+        except KeyError as error:
+            problems.append(DocumentProblem(path, str(error.args[0])))
+    if problems:
+        raise ScenarioError(problems)
+    notes = tuple(_list_refusals(listed))
+    try:
+        setup = QueueingSetup.from_objects(listed, uses_fair_sharing=settings.fair_sharing)
+    except ObjectError as error:
+        raise ScenarioError([DocumentProblem(FIELD.name, str(error))]) from None
+    return ActorPart(listed, setup, notes)
+
+
+def _with_namespace(raw: Json) -> Json:
+    metadata = raw.get("metadata")
+    if raw.get("kind") not in NAMESPACED or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return raw
+    return {**raw, "metadata": {**metadata, "namespace": "default"}}
+
+
+def _replace_quota(objects: list[Json], quota: QuotaSettings) -> list[Json]:
+    """Return the objects with another quota; raise KeyError with a message if there is none of the name."""
+    queues = [raw for raw in objects if raw.get("kind") in ("ClusterQueue", "Cohort")]
+    names = sorted({str(get_mapping(raw, "metadata").get("name")) for raw in queues})
+    replaced = [_change_quota(raw, quota) if raw.get("kind") in ("ClusterQueue", "Cohort") else raw for raw in objects]
+    if all(new is old for new, old in zip(replaced, objects, strict=True)):
+        if quota.queue not in names:
+            raise KeyError(f"there is no ClusterQueue or Cohort {quota.queue}; there are {', '.join(names)}")
+        raise KeyError(f"{quota.queue} has no quota for {quota.resource} in flavor {quota.flavor}")
+    return replaced
+
+
+def _change_quota(raw: Json, quota: QuotaSettings) -> Json:
+    """Return a queue with another quota; itself if it has no such quota."""
+    if get_mapping(raw, "metadata").get("name") != quota.queue:
+        return raw
+    changed = deepcopy(raw)
+    matched = False
+    for group in get_objects(get_mapping(changed, "spec"), "resourceGroups", "spec."):
+        for flavor in get_objects(group, "flavors"):
+            for resource in get_objects(flavor, "resources"):
+                if (flavor.get("name"), resource.get("name")) == (quota.flavor, quota.resource):
+                    resource.update(_list_amounts(quota))
+                    matched = True
+    return changed if matched else raw
+
+
+def _list_amounts(quota: QuotaSettings) -> dict[str, str]:
+    amounts = {
+        "nominalQuota": quota.nominal,
+        "borrowingLimit": quota.borrowing_limit,
+        "lendingLimit": quota.lending_limit,
+    }
+    return {name: amount for name, amount in amounts.items() if amount is not None}
+
+
+def _list_refusals(objects: Sequence[Json]) -> Iterator[str]:
+    """Yield what Kueue's webhooks would refuse; the objects are used as they are."""
+    for raw in objects:
+        if raw.get("kind") not in KUEUE_KINDS or not str(raw.get("apiVersion", "")).startswith("kueue"):
+            continue
+        try:
+            refusals = find_object_refusals(raw, DEFAULT_GATES)
+        except ObjectError as error:
+            refusals = [str(error)]
+        name = get_mapping(raw, "metadata").get("name")
+        yield from (f"{raw['kind']} {name}: Kueue would refuse it: {refusal}" for refusal in refusals)
+
+
+ACTOR = ScenarioActor(FIELD.name, prepare_queues)
