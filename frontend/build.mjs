@@ -10,6 +10,7 @@ const entries = [
   "nodemap.ts",
   "document-editor.ts",
   "approvals.ts",
+  "connect.ts",
   "reference.ts",
   "css/app.css",
 ];

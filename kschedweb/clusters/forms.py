@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.utils.translation import gettext, gettext_noop
 
-from kschedweb.clusters.connecting.kubeconfig import LIMITS
+from kschedweb.clusters.connecting.kubeconfig import LIMITS, KubeconfigError, kubeconfig_contexts
 from kschedweb.clusters.importing.uploads import read_pieces
 from kschedweb.clusters.models import ClusterSource
 from kschedweb.clusters.refresh_schedule import MOST_MINUTES
@@ -145,6 +145,15 @@ class ConnectForm(CredentialsForm):
             self.add_error(None, item["message"])
             if shown_fields:
                 self.add_error(shown_fields[0], item["message"])
+
+    def offer_contexts(self) -> None:
+        """Make the contexts of the kubeconfig a choice, if it can be read."""
+        try:
+            names = kubeconfig_contexts(self.cleaned_data.get("kubeconfig", ""))
+        except KubeconfigError:
+            return
+        choices = [("", _("The current context")), *((name, name) for name in names)]
+        self.fields["context"].widget = forms.Select(choices=choices)
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
         return cleaned.get("source") == ClusterSource.KUBECONFIG

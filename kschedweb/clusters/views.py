@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -30,6 +30,7 @@ from kschedweb.clusters.flight.selectors import recorder_of
 from kschedweb.clusters.forms import AddressForm, ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.models import ClusterSource
 from kschedweb.clusters.redaction import problems_seen
 from kschedweb.clusters.refresh_schedule import cluster_label, refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
@@ -49,6 +50,8 @@ RESOURCES = ",".join(
     f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.optional
 )
 PROBLEMS_SHOWN = 100
+# Problems that the message about an import names.
+PROBLEMS_NAMED = 3
 
 
 def _form_data(request: PageRequest) -> tuple[Any, Any]:
@@ -72,24 +75,33 @@ KEPT_FIELDS = ("name", "source", "server")
 @requires(Action.ADMINISTER)
 def connect_cluster(request: PageRequest) -> HttpResponse:
     initial = {name: request.GET[name] for name in KEPT_FIELDS if name in request.GET}
-    form, refused, unlisted = ConnectForm(*_form_data(request), initial=initial), None, ""
+    form, unlisted = ConnectForm(*_form_data(request), initial=initial), ""
     if request.method == "POST" and form.is_valid():
         try:
-            cluster, job = services.cluster_connect(user=request.user, **form.cleaned_data)
+            cluster, _ = services.cluster_connect(user=request.user, **form.cleaned_data)
         except ApplicationError as error:
-            form.add_service_errors(error)
-            refused = error if isinstance(error, KubeconfigError) and error.server else None
             unlisted = error.entry if isinstance(error, UnlistedAddress) else ""
+            if isinstance(error, KubeconfigError) and error.server:
+                return _render_token_step(request, form, error)
+            form.add_service_errors(error)
+            form.offer_contexts()
         else:
             messages.success(
                 request,
                 gettext("Connected to %(cluster)s, %(server_version)s. It is being read now.")
                 % {"cluster": cluster.name, "server_version": cluster.server_version},
             )
-            return redirect(f"{reverse('cluster', args=[cluster.name])}?job={job.pk}")
+            return redirect(reverse("overview", query={"cluster": cluster.name}))
     if form.errors:
         form.tell_emptied()
-    return _render_connect(request, form, AddressForm(), refused=refused, unlisted=unlisted)
+    return _render_connect(request, form, AddressForm(), unlisted=unlisted)
+
+
+def _render_token_step(request: PageRequest, form: ConnectForm, refused: KubeconfigError) -> HttpResponse:
+    """Show the commands that make a token, and a form that lacks only the token."""
+    initial = {"name": form.cleaned_data["name"], "source": ClusterSource.TOKEN, "server": refused.server}
+    token_form = ConnectForm(initial={**initial, "ca": refused.ca})
+    return _render_connect(request, token_form, AddressForm(), refused=refused, status=400)
 
 
 def _render_connect(
@@ -164,16 +176,19 @@ def import_files(request: PageRequest) -> HttpResponse:
                 add_errors(form, error)
                 status = error.status
             else:
-                objects = len(read.objects)
-                left_out = f"; {read.left_out:,} were left out, see below" if read.left_out else ""
-                messages.success(
-                    request,
-                    gettext("Imported %(objects)s objects into %(cluster)s%(left_out)s.")
-                    % {"objects": f"{objects:,}", "cluster": cluster.name, "left_out": left_out},
-                )
-                # What was left out, or is doubtful, is listed on the cluster's own page.
-                overview = f"{reverse('overview')}?{urlencode({'cluster': cluster.name})}"
-                return redirect(reverse("cluster", args=[cluster.name]) if read.problems else overview)
+                count = max(len(read.problems), read.left_out)
+                words = {"objects": f"{len(read.objects):,}", "cluster": cluster.name}
+                messages.success(request, gettext("Imported %(objects)s objects into %(cluster)s.") % words)
+                if count:
+                    text = ngettext(
+                        "%(count)s object was left out or is doubtful: see Clusters → %(cluster)s.",
+                        "%(count)s objects were left out or are doubtful: see Clusters → %(cluster)s.",
+                        count,
+                    )
+                    first = [f"{problem['object']}: {problem['reason']}" for problem in read.problems[:PROBLEMS_NAMED]]
+                    summary = text % {"count": f"{count:,}", "cluster": cluster.name}
+                    messages.warning(request, " ".join([summary, *first]))
+                return redirect(reverse("overview", query={"cluster": cluster.name}))
     context = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024, "resources": RESOURCES}
     return render(request, "clusters/cluster_import.html", context, status=status)
 

@@ -23,7 +23,7 @@ from kschedweb.advice.plans.offers import offer_later
 from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
-from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
+from kschedweb.clusters.selectors import closed_nodes, node_rows, permissions_missing, pod_rows, refresh_job
 from kschedweb.dashboard import selectors
 from kschedweb.dashboard.causes import group_by_cause
 from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
@@ -77,7 +77,7 @@ def show_overview(request: PageRequest) -> HttpResponse:
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None:
-        return render(request, "dashboard/overview.html", {})
+        return render(request, "dashboard/overview.html", _describe_reading(scope))
     use = _present_use(scope)
     plan = offer_of(scope.snapshot)
     if plan is None and not scope.pinned:
@@ -101,6 +101,13 @@ def show_overview(request: PageRequest) -> HttpResponse:
         "changes": selectors.recent_changes(),
     }
     return render(request, "dashboard/overview.html", context)
+
+
+def _describe_reading(scope: PolicyScope) -> dict[str, object]:
+    """Return the context of a cluster that has not been read: the job that reads it, and missing permissions."""
+    if scope.cluster is None:
+        return {}
+    return {"reading": refresh_job(scope.cluster), "missing": permissions_missing(scope.cluster)}
 
 
 def _describe_pending(scope: PolicyScope, pending: selectors.PendingReasons) -> dict[str, object]:

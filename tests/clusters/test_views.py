@@ -88,8 +88,9 @@ def test_importing_by_upload_and_by_paste(client_as: ClientAs) -> None:
     assert answer.context["scope"].snapshot.counts == {"Node": 1, "Pod": 1, "pending": 1}
     assert levels(answer)[-1] == "success"
     partly = json.dumps([node(), pod(), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}])
-    answer = client.post("/clusters/import/", {"name": "partly", "text": partly})
-    assert answer["Location"] == "/clusters/partly/"
+    answer = client.post("/clusters/import/", {"name": "partly", "text": partly}, follow=True)
+    assert answer.redirect_chain == [("/?cluster=partly", 302)]
+    assert levels(answer) == ["success", "warning"]
 
 
 def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
@@ -171,13 +172,28 @@ def test_errors_of_connecting_stand_at_a_field_that_is_shown(
 
 def test_a_context_that_runs_a_program_gets_the_commands_for_a_token(client_as: ClientAs) -> None:
     text = KUBECONFIG.replace("SERVER", "https://kube:6443").replace("token: hidden-word", "exec: {command: aws}")
+    text = text.replace("cluster: {server", "cluster: {certificate-authority-data: LS0tLS1CRUdJTg==, server")
     answer = client_as("admin").post("/clusters/connect/", {"source": "kubeconfig", "name": "far", "kubeconfig": text})
-    (commands,) = elements(answer, "#token-commands code")[1:]
-    assert [line for line in commands.text.split("kubectl --context c ") if line.startswith("create token")]
-    assert elements(answer, "#token-commands code")[0].text == "https://kube:6443"
+    server, commands = elements(answer, "#token-commands code")
+    assert server.text == "https://kube:6443"
+    assert commands.text.count("create token kschedweb --namespace kube-system") == 1
+    assert [word.text for word in elements(answer, "#token-commands span[data-slot=word]")] == ["c"] * 4
+    values = {name: answer.context["form"][name].value() for name in ("source", "name", "server", "ca")}
+    assert values == {"source": "token", "name": "far", "server": "https://kube:6443", "ca": "-----BEGIN"}
 
 
-def test_connecting_leads_to_the_cluster_with_its_permissions(
+def test_without_a_current_context_the_contexts_are_a_choice(client_as: ClientAs) -> None:
+    text = KUBECONFIG.replace("current-context: c", "").replace(
+        "contexts: [", "contexts: [{name: other, context: {cluster: c, user: u}}, "
+    )
+    answer = client_as("admin").post("/clusters/connect/", {"source": "kubeconfig", "name": "far", "kubeconfig": text})
+    assert answer.context["form"].errors["context"]
+    assert [option["value"] for option in elements(answer, "select[name=context] option")] == ["", "c", "other"]
+    assert "hidden-word" not in html_of(answer)
+    assert not elements(client_as("admin").get("/clusters/connect/"), "select[name=context]")
+
+
+def test_connecting_leads_to_the_overview_with_missing_permissions(
     client_as: ClientAs, odd_server: OddServer, django_capture_on_commit_callbacks: Any
 ) -> None:
     def answer(request: Any) -> tuple[int, dict[str, Any]]:
@@ -188,10 +204,12 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
         form = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
         page = client_as("admin").post("/clusters/connect/", form, follow=True)
     assert levels(page) == ["success"]
-    assert page.context["job"].state == "queued"
+    assert page.redirect_chain == [("/?cluster=far", 302)]
+    assert page.context["reading"].state == "queued"
     assert len(page.context["missing"]) == 2 * len(KINDS)
-    assert elements(page, "#main a[href=#permissions]")
-    assert "there is nothing to schedule to" in html_of(page)
+    assert elements(page, "#reading")
+    assert elements(page, "#main a[href=/clusters/far/#permissions]")
+    assert "there is nothing to schedule to" in html_of(client_as("admin").get("/clusters/far/"))
 
 
 def test_credentials_are_replaced_on_a_page_that_never_shows_them(

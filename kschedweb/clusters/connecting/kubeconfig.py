@@ -54,7 +54,7 @@ class KubeconfigError(ApplicationError):
     def __init__(self, message: str, path: str = "kubeconfig") -> None:
         super().__init__(message, errors=[{"path": path, "message": message}])
         # Of a context whose user has no credentials of its own, for the commands that make a token there.
-        self.context, self.server = "", ""
+        self.context, self.server, self.ca = "", "", ""
 
     @property
     def context_word(self) -> str:
@@ -88,6 +88,7 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     except KubeconfigError as error:
         if any(user.get(key) for key in RUN_PROGRAMS):
             error.context, error.server = chosen, _read_string(cluster, "server", cluster_path)
+            error.ca = _read_pem(cluster, "certificate-authority-data", cluster_path)
         raise
     secret = _build_secret(cluster, cluster_path, user, user_path)
     if not secret.server:
