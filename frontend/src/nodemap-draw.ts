@@ -21,7 +21,8 @@ export type Cell = {
 /** The outline of the cells that `grid` gives to `nodes`, `inset` pixels inside. */
 export function outlineCells(grid: Grid, nodes: Iterable<number>, inset = 0): string {
   const gap = Math.min(grid.cellWidth, grid.cellHeight) >= 7 ? GAP : 0;
-  const [width, height] = [grid.cellWidth - gap - 2 * inset, grid.cellHeight - gap - 2 * inset].map(round);
+  // In a map of many nodes the inset may be all of a cell.
+  const [width, height] = [grid.cellWidth, grid.cellHeight].map((size) => round(Math.max(size - gap - 2 * inset, 0.5)));
   let path = "";
   for (const node of nodes) {
     const place = grid.placeOf.get(node);

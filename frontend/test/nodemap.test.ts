@@ -28,6 +28,12 @@ test("the outline goes around the cells of the given nodes alone, with a gap bet
   }
 });
 
+test("a border inside of a cell that is one pixel wide has no negative width", () => {
+  const names = Array.from({ length: 5000 }, (_, number) => `node-${number}`);
+  const grid = { ...arrangeCells([{ label: "all", nodes: [...names.keys()] }], names, 600, 400), cellWidth: 1 };
+  assert.doesNotMatch(outlineCells(grid, [0, 7], 1), /--/);
+});
+
 const PERCENT = { name: "cpu", label: "CPU requested", unit: "%", verb: "requested", what: "CPU" };
 
 test("the scale runs over the range of the data, to the next five percent", () => {

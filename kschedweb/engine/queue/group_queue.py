@@ -121,7 +121,7 @@ class GroupQueue(SchedulingQueue):
         return active, backing_off, unschedulable, gated + sum(map(len, self._incomplete.values()))
 
     def count_entities(self) -> dict[tuple[str, str], int]:
-        parts = {"active": self.active, "backoff": self.backoff}
+        parts: dict[str, Iterable[Queued]] = {"active": self.active, "backoff": self.backoff}
         listed = [(name, queued) for name, part in parts.items() for queued in part]
         listed += [("gated" if queued.gating else "unschedulable", queued) for queued in self.unschedulable]
         counts = {(name, kind): 0 for name in (*parts, "unschedulable", "gated") for kind in self._entity_kinds}
