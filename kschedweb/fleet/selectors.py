@@ -141,12 +141,12 @@ def fleet_list() -> QuerySet[Cluster]:
     A summary stays until that of a newer snapshot is computed; otherwise the page would be empty for part of every
     minute.
     """
-    newest = _cluster_snapshots().filter(standing__isnull=False)
+    newest = newest_snapshots().filter(standing__isnull=False)
     values_subquery = Subquery(newest.values("standing__values")[:1], output_field=JSONField())
     return cluster_list().annotate(standing=values_subquery, standing_at=Subquery(newest.values("taken_at")[:1]))
 
 
-def _cluster_snapshots() -> QuerySet[Snapshot]:
+def newest_snapshots() -> QuerySet[Snapshot]:
     """Return the snapshots of the outer query's cluster, the newest first."""
     return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
 
@@ -227,7 +227,7 @@ def _in_order(release: str) -> list[int]:
 
 def list_unknown() -> list[Cluster]:
     """Return the clusters whose newest snapshot has no summary, the longest unread first."""
-    clusters = Cluster.objects.annotate(newest=Subquery(_cluster_snapshots().values("pk")[:1]))
+    clusters = Cluster.objects.annotate(newest=Subquery(newest_snapshots().values("pk")[:1]))
     standings = Standing.objects.filter(snapshot=OuterRef("newest"))
     return list(clusters.exclude(newest=None).exclude(Exists(standings)).order_by("refreshed_at"))
 

@@ -4,6 +4,7 @@ from kschedweb.fleet import views
 
 urlpatterns = [
     path("fleet/", views.show_fleet, name="fleet"),
+    path("fleet/node/", views.open_node, name="fleet-node"),
     path("fleet/search/", views.search_clusters, name="fleet-search"),
     path("fleet/trials/", views.list_trials, name="fleet-trials"),
     path("fleet/trials/<uuid:trial_id>/", views.show_trial, name="fleet-trial"),

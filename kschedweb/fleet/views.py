@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.paginator import Paginator
@@ -18,11 +19,13 @@ from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors, services, summaries, tasks
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
+from kschedweb.fleet.node_maps import map_fleet
 from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
 from kschedweb.jobs.waiting import PART, wait_context
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.news import numbered_page, with_news
+from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -55,14 +58,16 @@ def show_fleet(request: PageRequest) -> HttpResponseBase:
     totals = selectors.compute_totals(lines)
     if totals.unknown or totals.stale:
         transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
+    page = Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "filter": filters,
         "address": request.get_full_path(),
+        "map": map_fleet(page.object_list, MapChoice.from_address(request.GET)),
         "reason": request.GET.get("reason", ""),
         "totals": totals,
         "reasons": selectors.count_reasons(lines)[:REASONS],
         "releases": selectors.count_releases(lines),
-        "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
+        "page": page,
     }
     return render(request, "fleet/fleet.html", context)
 
@@ -74,6 +79,16 @@ def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
             line.name, line.release, line.nodes, line.pods, line.pending, reason, line.requested, line.used,
             line.skew, line.hour, line.unit, line.taken_at,
         )  # fmt: skip
+
+
+@require_safe
+@requires(Action.VIEW)
+def open_node(request: PageRequest) -> HttpResponse:
+    """Redirect to the page of the node that ``node``, "cluster/node", names; to the clusters without one."""
+    cluster, _, node = request.GET.get("node", "").replace("\0", "").partition("/")
+    if not cluster or not node:
+        return redirect("fleet")
+    return redirect(f"{reverse('node', args=[node])}?{urlencode({'cluster': cluster})}")
 
 
 @require_safe

@@ -61,6 +61,22 @@ def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> No
     assert lines_by_name["gamma"].pending == 0
 
 
+def test_the_map_has_the_nodes_of_all_clusters(clusters: list[Cluster], client_as: Callable[[str], Any]) -> None:
+    client = client_as("viewer")
+    node_map = client.get("/fleet/").context["map"]
+    (side,) = node_map.sides
+    names = [
+        f"{name}/{name}-{number}"
+        for name, count in (("alpha", 3), ("beta", 2), ("gamma", 1))
+        for number in range(count)
+    ]
+    assert list(side.now.names) == names
+    assert next(iter(node_map.groupings)) == "cluster"
+    answer = client.get("/fleet/node/", {"node": "beta/beta-1"})
+    assert (answer.status_code, answer["Location"]) == (302, "/nodes/beta-1/?cluster=beta")
+    assert client.get("/fleet/node/")["Location"] == "/fleet/"
+
+
 def test_figures_stay_with_their_age_until_there_are_new_ones(
     clusters: list[Cluster], client_as: Callable[[str], Any], api_as: Callable[[str], Any]
 ) -> None:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.autoscaling import groups_views, selectors, services, words
+from kschedweb.advice.autoscaling import groups_views, node_maps, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.engine.json_types import Json
@@ -21,9 +21,11 @@ from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.waiting import render_waiting
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
+from kschedweb.watermarks.node_maps import map_snapshot
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
+from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
@@ -62,12 +64,13 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
             )
         answer = services.answer_at_once(autoscaling_request=karpenter_request)
     except DeadlineExceeded:
-        return render(request, "advice/autoscaling/page.html", context | {"later": True})
+        plain_map = map_snapshot(snapshot, MapChoice.from_address(request.GET))
+        return render(request, "advice/autoscaling/page.html", context | {"later": True, "map": plain_map})
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "advice/autoscaling/page.html", context, status=error.status)
     context["policy"] = words.label_policy(karpenter_request.revision)
-    return _render_answer(request, snapshot.cluster.name, answer, preserved + _list_parameters(form), context)
+    return _render_answer(request, snapshot, answer, preserved + _list_parameters(form), context)
 
 
 @require_safe
@@ -101,8 +104,7 @@ def _render_question(request: PageRequest, question: Question, answer: Json) -> 
         "form": form,
         "scope_fields": snapshot_query,
     }
-    name = snapshot.cluster.name if snapshot else "autoscaling"
-    return _render_answer(request, name, answer, snapshot_query + _list_parameters(form), context)
+    return _render_answer(request, snapshot, answer, snapshot_query + _list_parameters(form), context)
 
 
 def _list_parameters(form: AskForm) -> list[tuple[str, str]]:
@@ -129,9 +131,14 @@ def _preserved_query(request: PageRequest, snapshot: Snapshot) -> list[tuple[str
 
 
 def _render_answer(
-    request: PageRequest, name: str, answer: Json, parameters: list[tuple[str, str]], context: dict[str, object]
+    request: PageRequest,
+    snapshot: Snapshot | None,
+    answer: Json,
+    parameters: list[tuple[str, str]],
+    context: dict[str, object],
 ) -> HttpResponseBase:
     """Render the page with its answer, or its nodes as a file (?format=). ``parameters`` ask the question again."""
+    name = snapshot.cluster.name if snapshot else "autoscaling"
     filters = NodesForm(request.GET)
     nodes = filters.filter_nodes(answer["nodes"])
     if (file := request.GET.get("format")) in FORMATS:
@@ -148,6 +155,7 @@ def _render_answer(
         "placed": sum(map(len, answer["existing"].values())),
         "new_nodes": Paginator(answer["newNodes"], PAGE_SIZE).get_page(request.GET.get("new")),
         "page": Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page")),
+        "map": node_maps.map_verdicts(snapshot, answer, MapChoice.from_address(request.GET)) if snapshot else None,
     }
     return render(request, "advice/autoscaling/page.html", context)
 

@@ -53,6 +53,9 @@ def test_the_page_says_what_the_engine_says(
         entry["verdict"] for entry in by_name[: len(verdict_elements)]
     ]
     assert sum(count for _, _, count in page.context["reasons"]) == len(expected["nodes"])
+    (side,) = page.context["map"].sides
+    codes = dict(zip(side.now.names, side.now.values.tolist(), strict=True))
+    assert codes == {entry["node"]: words.VERDICTS.index(entry["verdict"]) for entry in expected["nodes"]}
 
 
 def test_nodes_without_a_nodepool_are_told_as_not_karpenters(client_as: Callable[..., Any], demo: Snapshot) -> None:
