@@ -68,7 +68,7 @@ class DemoJob:
     # Minutes ago: since when it runs or ran.
     started: int = 0
     # Minutes that it ran; 0 unless it has finished.
-    ran: int = 0
+    run_minutes: int = 0
     min_pods: int = 0
     node_selector: str = ""
 
@@ -110,12 +110,12 @@ JOBS = (
     DemoJob("training", "tune-1", 2, 8, 16, 30, gpus=1, priority="background"),
     DemoJob("research", "probe-d", 1, 8, 24, 52, gpus=1),
     DemoJob("research", "ablation", 3, 4, 12, 28, gpus=1, min_pods=1),
-    DemoJob("analytics", "cube-hourly", 4, 2, 4, 500, flavor="on-demand", started=480, ran=42),
-    DemoJob("analytics", "exports", 2, 2, 4, 700, flavor="on-demand", started=690, ran=85),
-    DemoJob("analytics", "sessions-yesterday", 4, 3, 8, 900, flavor="on-demand", started=880, ran=130),
-    DemoJob("reports", "payroll", 2, 2, 4, 620, flavor="on-demand", started=600, ran=75),
-    DemoJob("training", "vision-small", 1, 8, 32, 1500, gpus=1, flavor="gpu", started=1400, ran=420),
-    DemoJob("research", "probe-0", 1, 8, 24, 1300, gpus=1, flavor="gpu", started=1290, ran=310),
+    DemoJob("analytics", "cube-hourly", 4, 2, 4, 500, flavor="on-demand", started=480, run_minutes=42),
+    DemoJob("analytics", "exports", 2, 2, 4, 700, flavor="on-demand", started=690, run_minutes=85),
+    DemoJob("analytics", "sessions-yesterday", 4, 3, 8, 900, flavor="on-demand", started=880, run_minutes=130),
+    DemoJob("reports", "payroll", 2, 2, 4, 620, flavor="on-demand", started=600, run_minutes=75),
+    DemoJob("training", "vision-small", 1, 8, 32, 1500, gpus=1, flavor="gpu", started=1400, run_minutes=420),
+    DemoJob("research", "probe-0", 1, 8, 24, 1300, gpus=1, flavor="gpu", started=1290, run_minutes=310),
 )  # fmt: skip
 
 
@@ -197,8 +197,8 @@ def _reserved_status(job: DemoJob, requests: Json, now: datetime) -> Json:
         "Admitted": "The workload is admitted",
     }
     conditions = [_make_condition(kind, kind, message, since) for kind, message in words.items()]
-    if job.ran:
-        ended = _format_time(now, job.started - job.ran)
+    if job.run_minutes:
+        ended = _format_time(now, job.started - job.run_minutes)
         conditions.append(_make_condition("Finished", "Succeeded", "Job finished successfully", ended))
     usage = {"cpu": str(job.cpu * job.pods), "memory": f"{job.memory * job.pods}Gi"}
     if job.gpus:

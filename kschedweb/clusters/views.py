@@ -134,7 +134,7 @@ def _render_connect(
 def allow_address(request: PageRequest) -> HttpResponse:
     """Add an address to the allowlist, and return to the form with what is not secret in it."""
     address_form, status = AddressForm(request.POST), 400
-    kept = {name: request.POST[name] for name in KEPT_FIELDS if request.POST.get(name)}
+    kept_fields = {name: request.POST[name] for name in KEPT_FIELDS if request.POST.get(name)}
     if address_form.is_valid():
         try:
             row = allowed_address_add(user=request.user, entry=address_form.cleaned_data["entry"])
@@ -143,8 +143,8 @@ def allow_address(request: PageRequest) -> HttpResponse:
             status = error.status
         else:
             messages.success(request, gettext("This site may connect to %(entry)s now.") % {"entry": row.entry})
-            return redirect(reverse("cluster-connect", query=kept))
-    return _render_connect(request, ConnectForm(initial=kept), address_form, status=status)
+            return redirect(reverse("cluster-connect", query=kept_fields))
+    return _render_connect(request, ConnectForm(initial=kept_fields), address_form, status=status)
 
 
 @require_POST

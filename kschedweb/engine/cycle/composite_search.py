@@ -32,21 +32,25 @@ class CompositeSearch(GroupSearch):
         cycle = GroupCycle(self.scheduler.snapshot, self.group, self.pods)
         progress = Progress(0, len(children))
         status = framework.placement_feasible(cycle, progress)
-        tried: list[tuple[PodGroup, DomainTry]] = []
+        child_tries: list[tuple[PodGroup, DomainTry]] = []
         assumed: list[BindingCycle] = []
         try:
             for child in children:
                 if status.code in (Code.ERROR, Code.UNSCHEDULABLE):
                     break
                 # A group that is placed stays there while those after it are tried.
-                if tried and tried[-1][1].status.ok and (failure := self._assume_group(tried[-1][1], assumed)):
-                    group = tried[-1][0]
+                if (
+                    child_tries
+                    and child_tries[-1][1].status.ok
+                    and (failure := self._assume_group(child_tries[-1][1], assumed))
+                ):
+                    group = child_tries[-1][0]
                     status = self._name_failed_child(
                         group, f"failed to assume child {group.key} subtree in snapshot: {failure}"
                     )
                     break
                 final = self._search_child(child, domain)
-                tried.append((child.group, final))
+                child_tries.append((child.group, final))
                 if final.status.code is Code.ERROR:
                     status = self._name_failed_child(child.group, final.status.message)
                     break
@@ -57,9 +61,9 @@ class CompositeSearch(GroupSearch):
         if status.code in (Code.WAIT, Code.UNSCHEDULABLE):
             status = self._refuse(*status.reasons).with_plugin(status.plugin)
         placed = tuple(
-            placement for _, final in tried if final.status.ok for placement in final.placements if placement.node
+            placement for _, final in child_tries if final.status.ok for placement in final.placements if placement.node
         )
-        return DomainTry(domain, status, placed, children=tuple(tried))
+        return DomainTry(domain, status, placed, children=tuple(child_tries))
 
     def _search_child(self, child: GroupTree, domain: Domain) -> DomainTry:
         """Return the chosen domain of a group below, or the failure that it reports."""
@@ -127,9 +131,9 @@ class CompositeSearch(GroupSearch):
     def _report_part(
         part: GroupTree, final_by_group: dict[str, DomainTry], searched: Status, status: Status, room: GroupRoom | None
     ) -> GroupPlacement:
-        tried = final_by_group.get(part.group.entity)
-        final = DomainTry(Domain.none(), searched) if tried is None else replace(tried, status=searched)
-        if tried is not None and tried.status != searched:
+        group_try = final_by_group.get(part.group.entity)
+        final = DomainTry(Domain.none(), searched) if group_try is None else replace(group_try, status=searched)
+        if group_try is not None and group_try.status != searched:
             # The failure of a group above took the place of its own result.
             final = replace(final, is_refused_outright=False)
         placement_by_pod = {placement.pod: placement for placement in final.placements}
@@ -141,7 +145,7 @@ class CompositeSearch(GroupSearch):
                 for pod in part.pods
             ),
             searched,
-            tries=() if tried is None else (tried,),
+            tries=() if group_try is None else (group_try,),
             room=room,
             blocking=next(
                 (pod.key for pod in part.pods if (placed := placement_by_pod.get(pod.key)) and not placed.node), ""

@@ -54,8 +54,8 @@ class DomainTry:
 
     def has_tried(self, key: str) -> bool:
         """Return whether the pod ``key`` was tried in this domain."""
-        here = any(placement.pod == key for placement in self.placements)
-        return here or any(child.has_tried(key) for _, child in self.children)
+        is_placed = any(placement.pod == key for placement in self.placements)
+        return is_placed or any(child.has_tried(key) for _, child in self.children)
 
     def list_groups(self) -> dict[str, DomainTry]:
         """Return the results of all groups below, by their keys as entities."""

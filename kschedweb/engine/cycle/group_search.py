@@ -250,14 +250,14 @@ class GroupSearch:
         """
         alone = self.lead is None and not self.group.is_composite
         nominated = self._find_nominated_domain(domains) if self.rules.hierarchies and alone else None
-        others = [domain for domain in domains if domain is not nominated]
+        other_domains = [domain for domain in domains if domain is not nominated]
         if self.request.draw is not None and self._num_domains_to_find(domains) < len(domains):
             # As `rand.Shuffle`: each place gets one of those that are left.
-            for place in range(len(others) - 1, 0, -1):
+            for place in range(len(other_domains) - 1, 0, -1):
                 drawn = self.request.draw(place + 1)
-                others[place], others[drawn] = others[drawn], others[place]
+                other_domains[place], other_domains[drawn] = other_domains[drawn], other_domains[place]
         first = [] if nominated is None else [(nominated, True)]
-        return [*first, *((domain, False) for domain in others)]
+        return [*first, *((domain, False) for domain in other_domains)]
 
     def _find_nominated_domain(self, domains: Sequence[Domain]) -> Domain | None:
         index = self.scheduler.snapshot.index
@@ -477,8 +477,8 @@ def report_placement(
     parent = f"parent pod group {quote(group.name)}"
     if status.code is Code.ERROR:
         is_own_error = placement is not None and placement.is_error and placement.message != NO_NODES
-        own = placement.message if placement is not None and is_own_error else ""
-        return Placement(pod.key, message=own or f"{parent} encountered an error", nominated="")
+        own_message = placement.message if placement is not None and is_own_error else ""
+        return Placement(pod.key, message=own_message or f"{parent} encountered an error", nominated="")
     if placement is not None and not placement.node:
         return placement if nominated is None else replace(placement, nominated=nominated)
     if placement is not None and status.ok:

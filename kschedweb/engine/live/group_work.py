@@ -187,8 +187,8 @@ class GroupWork(SchedulingWork):
     def group_member(self, uid: str) -> Pod | None:
         # Activation names a group by its uid; one of its waiting pods stands for it in the queue.
         groups = self.world.cluster.groups
-        named = next((group for group in groups if group.uid == uid), None)
-        keys = [] if named is None else [leaf.key for leaf in groups.list_leaves(named)]
+        group_of_uid = next((group for group in groups if group.uid == uid), None)
+        keys = [] if group_of_uid is None else [leaf.key for leaf in groups.list_leaves(group_of_uid)]
         waiting = (pod for pod in self.pods.values() if pod.scheduling_group in keys and not pod.node_name)
         return next(waiting, None)
 

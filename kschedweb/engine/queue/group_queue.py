@@ -382,13 +382,13 @@ class GroupQueue(SchedulingQueue):
         """Let the pods of a deleted group, and of those below it, wait until there is one again."""
         leaves = self._list_leaves(group)
         entity, strategy = self._take_entity(self._find_root_above(group))
-        gone = [member for leaf in leaves for member in self._pending.pop(leaf, {}).values()]
+        waiting_members = [member for leaf in leaves for member in self._pending.pop(leaf, {}).values()]
         if entity is not None:
-            gone += [member for member in entity.members if member.pod.scheduling_group in leaves]
+            waiting_members += [member for member in entity.members if member.pod.scheduling_group in leaves]
             entity.members = [member for member in entity.members if member.pod.scheduling_group not in leaves]
             if entity.members:
                 self._requeue_with_strategy(entity, strategy, entity.queued)
-        self._put_incomplete(gone)
+        self._put_incomplete(waiting_members)
 
     def _put_incomplete(self, members: Iterable[QueuedPod]) -> None:
         for member in members:

@@ -59,8 +59,8 @@ class NodeColouring:
             "verb": self.verb,
             "what": self.resource_name,
         }
-        own: Json = {"words": list(self.words), "summary": self.sentence}
-        return stated | {name: value for name, value in own.items() if value}
+        own_texts: Json = {"words": list(self.words), "summary": self.sentence}
+        return stated | {name: value for name, value in own_texts.items() if value}
 
     @property
     def categories(self) -> Sequence[str]:
@@ -395,13 +395,13 @@ def make_inline_map(
     ``sides`` has the layers of each side by its heading, PODS and STATE among them. The first is shown at first,
     and the first ``choosable`` (None: all) can be chosen.
     """
-    made = []
+    map_sides = []
     for label, layers in sides.items():
         by_key = {layer.show.key: layer for layer in layers}
         shown = by_key.get(choice.show, layers[0])
         document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers[:choosable]])
         frames = {key: {"show": key, "times": 1, **pack_column(layer.values)} for key, layer in by_key.items()}
         now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
-        made.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
+        map_sides.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
     shows = [layer.show for layer in next(iter(sides.values()))[:choosable]]
-    return NodeMap(made, shows, choice.by, fields=dict(choice.fields), has_changes=len(made) > 1)
+    return NodeMap(map_sides, shows, choice.by, fields=dict(choice.fields), has_changes=len(map_sides) > 1)

@@ -140,8 +140,8 @@ def play_node_change(
     except (SimulationError, CycleError) as error:
         raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
     lost = frozenset(change.lost)
-    gone = [pod for raw in objects if raw.get("kind") == "Pod" and (pod := Pod.from_json(raw)).node_name in lost]
-    belonging = frozenset(pod.key for pod in gone if stays_at_drain(pod))
+    lost_pods = [pod for raw in objects if raw.get("kind") == "Pod" and (pod := Pod.from_json(raw)).node_name in lost]
+    belonging = frozenset(pod.key for pod in lost_pods if stays_at_drain(pod))
     names_before = set(before.nodes)
     return NodeChangeEffect(
         lost=tuple(dict.fromkeys(change.lost)),
@@ -149,7 +149,7 @@ def play_node_change(
         pods=tuple(place for place in _list_places(before, after) if place.pod not in belonging),
         pending_before=len(before.pending),
         pending_after=len(after.pending),
-        unreplaced=tuple(pod.key for pod in gone if pod.controller is None and pod.key not in belonging),
+        unreplaced=tuple(pod.key for pod in lost_pods if pod.controller is None and pod.key not in belonging),
         nodes=tuple(_list_loads(before, after, (*prepared.objects, *changed.objects))),
     )
 
