@@ -147,7 +147,9 @@ class ConnectForm(CredentialsForm):
                 self.add_error(shown_fields[0], item["message"])
 
     def offer_contexts(self) -> None:
-        """Make the contexts of the kubeconfig a choice, if it can be read."""
+        """Make the contexts of the kubeconfig a choice, if it is how to connect and can be read."""
+        if not self.takes_kubeconfig(self.cleaned_data):
+            return
         try:
             names = kubeconfig_contexts(self.cleaned_data.get("kubeconfig", ""))
         except KubeconfigError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.paginator import Paginator
@@ -79,16 +78,6 @@ def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
             line.name, line.release, line.nodes, line.pods, line.pending, reason, line.requested, line.used,
             line.skew, line.hour, line.unit, line.taken_at,
         )  # fmt: skip
-
-
-@require_safe
-@requires(Action.VIEW)
-def open_node(request: PageRequest) -> HttpResponse:
-    """Redirect to the page of the node that ``node``, "cluster/node", names; to the clusters without one."""
-    cluster, _, node = request.GET.get("node", "").replace("\0", "").partition("/")
-    if not cluster or not node:
-        return redirect("fleet")
-    return redirect(f"{reverse('node', args=[node])}?{urlencode({'cluster': cluster})}")
 
 
 @require_safe

@@ -1,16 +1,19 @@
-"""Redirects from addresses that pages had before they moved."""
+"""Redirects from addresses that pages had before they moved, and from names that only lead on to a page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.http import HttpResponsePermanentRedirect
+from django.shortcuts import redirect
 from django.urls import path, reverse
+from django.views.decorators.http import require_safe
 
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
+    from django.http import HttpRequest, HttpResponse
     from django.urls import URLPattern
 
 
@@ -35,3 +38,12 @@ def moved_route(old: str, name: str, *path_arguments: str, **fixed: str) -> URLP
         )
 
     return path(old, redirect_permanently)
+
+
+@require_safe
+def open_node(request: HttpRequest) -> HttpResponse:
+    """Redirect to the page of the node that ``node``, "cluster/node", names; to all clusters without one."""
+    cluster, _, node = request.GET.get("node", "").replace("\0", "").partition("/")
+    if not cluster or not node or "/" in node:
+        return redirect("fleet")
+    return redirect(f"{reverse('node', args=[node])}?{urlencode({'cluster': cluster})}")

@@ -28,7 +28,7 @@ LARGER = {
     "REST devices": 12,
     "REST load-aware": 10,
     "REST node-report": 11,
-    "page capacity-change": 20,
+    "page capacity-change": 20, "page fleet": 17,
     "page capacity-nodes": 16, "page capacity-drain": 18, "page descheduling": 16, "page node": 29,
     "page gate": 19,
     "page gate:filtered": 17,
