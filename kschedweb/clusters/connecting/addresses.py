@@ -71,7 +71,7 @@ class AddressRule:
 
     @property
     def editable(self) -> bool:
-        """Whether the operator lets administrators add entries."""
+        """True if the operator lets administrators add entries."""
         return bool(getattr(settings, f"{self.name}_ALLOWLIST_EDITABLE", False))
 
     @property

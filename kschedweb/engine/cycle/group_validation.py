@@ -1,4 +1,4 @@
-"""Why pods cannot be a group, or groups a tree: kube-scheduler's checks before it tries them."""
+"""Reasons why pods cannot be a group, or groups a tree: kube-scheduler's checks before it tries them."""
 
 from __future__ import annotations
 

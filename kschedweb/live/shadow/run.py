@@ -125,7 +125,7 @@ class ShadowRun:
                 self._write_verdicts()
         except Exception as error:
             logger.exception("shadow_run_failed", scheduler=self.row.scheduler_name)
-            self.problem = f"The shadow failed and begins anew: {type(error).__name__}."
+            self.problem = f"The shadow failed and starts over: {type(error).__name__}."
         finally:
             self._write_verdicts(now=True)
             connection.close()

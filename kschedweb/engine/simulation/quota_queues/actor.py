@@ -192,7 +192,7 @@ class QuotaQueues(Actor):
     def _rejoin(self, life: PodLife, job: QueuedJob, pod_set: JobPodSet, now: float) -> None:
         """Take in a pod in the place of another one of a job."""
         if job.is_stopping or not job.has_quota:
-            # A job that is stopped begins anew.
+            # A job that is stopped starts over.
             life.duration = job.durations.get(_first_key(life), life.duration)
         self._hold(life, job, pod_set)
         self._wake(now)

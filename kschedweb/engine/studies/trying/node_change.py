@@ -90,7 +90,7 @@ class NodeLoad:
 
 @dataclass(frozen=True)
 class NodeChangeEffect:
-    """What becomes of pods and nodes. Bound pods keep their nodes; pods of lost nodes are scheduled again if a
+    """The pods and nodes after a change. Bound pods keep their nodes; pods of lost nodes are scheduled again if a
     controller replaces them."""
 
     # Names of the nodes that are lost, and of those that are added.

@@ -184,7 +184,7 @@ class Host:
     def _keep_running(self, hosted: HostedScheduler) -> None:
         """Start a run if there is none; wait first if the last one failed."""
         if hosted.run is not None and not hosted.run.alive:
-            hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
+            hosted.error = hosted.run.problem or "The scheduling loop ended by itself and starts over."
             self._schedule_retry(hosted)
         if hosted.run is not None or hosted.idle or time.monotonic() < hosted.again_at:
             return

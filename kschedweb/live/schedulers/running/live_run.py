@@ -199,7 +199,7 @@ class LiveRun:
         except Exception as error:
             # A loop that failed half-way may have lost track of the cluster: its host starts a new run.
             logger.exception("live_run_failed", scheduler=self.scheduler.scheduler_name)
-            self.problem = f"The scheduling loop failed and begins anew: {type(error).__name__}."
+            self.problem = f"The scheduling loop failed and starts over: {type(error).__name__}."
         finally:
             self._end_term()
 

@@ -25,7 +25,7 @@ class QuotaSettings:
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """What a scenario says of its quota queues."""
+    """The settings of a scenario's quota queues."""
 
     # None: as the objects tell.
     fair_sharing: bool | None = None

@@ -35,7 +35,7 @@ QUEUE_EVICTIONS = Family(
     DISRUPTION,
     "Evictions for quota",
     "A queue takes back what others of its cohort borrow, or makes room for a job of higher priority. The evicted "
-    "job stops, waits again, and begins anew. Fewer are better.",
+    "job stops, waits again, and starts over. Fewer are better.",
 )
 QUOTA = Family(
     "quota",
