@@ -42,7 +42,8 @@ QUOTA = Family(
     COST,
     "Quota",
     "How much of the nominal quota of all queues is used, and how much of what is used is borrowed from other queues "
-    "of a cohort. Low use while jobs wait means that quota is in the wrong queue, or may not be borrowed.",
+    "of a cohort. While jobs wait, more use is better: low use means that quota is in the wrong queue, or may not be "
+    "borrowed.",
 )
 OWN_QUEUE, FAIR_SHARING = "InClusterQueue", "InCohortFairSharing"
 RECLAIMED = frozenset({"InCohortReclamation", "InCohortReclaimWhileBorrowing"})
