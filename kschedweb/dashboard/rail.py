@@ -32,7 +32,7 @@ def list_cluster_entries() -> tuple[Entry, ...]:
             _("Overview"),
             "overview",
             "layout-dashboard",
-            family=frozenset({"fleet", "sandbox"}),
+            family=frozenset({"fleet", "fleet-node", "sandbox"}),
             details=frozenset({"overview-reasons", "fleet-search"}),
             stems=("sandbox",),
         ),
@@ -123,7 +123,7 @@ def list_improvement_entries() -> tuple[Entry, ...]:
         Entry(
             _("Capacity"),
             icon="gauge",
-            stems=("capacity",),
+            family=frozenset({"capacity-answer"}),
             tabs=(
                 Entry(_("Room for more"), tabs=(Entry(_("Pods"), "capacity-fit"), Entry(_("Gangs"), "capacity-gangs"))),
                 Entry(_("Nodes needed"), "capacity-nodes"),
