@@ -108,7 +108,7 @@ def sample_job_texts() -> set[str]:
     samples: set[str] = set()
     for path in list_sources(*ROOMS):
         samples |= set(sampled(path, calls={"step", "progress", "report_progress", "_step"}, place=0))
-        samples |= set(sampled(path, calls={"_step", "_wrap_progress"}, place=1))
+        samples |= set(sampled(path, calls={"_step", "wrap_progress"}, place=1))
         samples |= set(sampled(path, calls={"job_progress"}, keyword="step"))
         samples |= set(sampled(path, calls={"job_start"}, keyword="title"))
         samples |= set(re.findall(r'missing="([^"]+)"', path.read_text())) if path.name == "tasks.py" else set()

@@ -8,7 +8,8 @@ from typing import Any
 from rest_framework import serializers
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.studies.trying.node_change import GAINED, LOST, MOVED, NodeChangeEffect
+from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
+from kschedweb.engine.studies.trying.policy_effect import GAINED, LOST, MOVED
 from kschedweb.playground.capacity.base_serializers import (
     AnsweredSerializer,
     CapacityTargetSerializer,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from django.db.models import Count
 
 from kschedweb.clusters.selectors import node_rows, pod_rows, workload_named
+from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.studies.capacity.shapes import WORKLOADS
 from kschedweb.engine.studies.trying.node_change import NodeChange
 from kschedweb.jobs.inquiries import may_open_answered
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from kschedweb.playground.capacity.queries import CapacityQuery
 
 PODS_OF_GANG = 4
-ZONE = "topology.kubernetes.io/zone"
 
 
 def make_opening_query(kind: CapacityKind, snapshot: Snapshot) -> CapacityQuery | None:

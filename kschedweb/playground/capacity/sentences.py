@@ -11,7 +11,8 @@ from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import BUDGET, LOCAL, NO_ROOM, UNMANAGED, Rehearsal
 from kschedweb.engine.studies.capacity.gangs import GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
-from kschedweb.engine.studies.trying.node_change import GAINED, LOST, MOVED, NodeChangeEffect
+from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
+from kschedweb.engine.studies.trying.policy_effect import GAINED, LOST, MOVED
 from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:

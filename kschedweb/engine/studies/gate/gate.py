@@ -134,7 +134,7 @@ def compute_verdict(
     nodes, pods = count_nodes_and_pods(prepared)
     ends = list[Snapshot]()
     outcomes = [
-        _run_policy(prepared, configuration, _wrap_progress(progress, f"Under {title}:"), ends.append)
+        play_policy(prepared, configuration, wrap_progress(progress, f"Under {title}:"), ends.append)
         for configuration, title in zip(
             (before, after), reversed(policy_titles(question.policy, question.baseline)), strict=True
         )
@@ -142,7 +142,7 @@ def compute_verdict(
     priority, losses = question.thresholds.zone_loss_priority, None
     if priority is not None:
         losses = compute_buffer(ends[1], after, priority=priority)
-    explain_progress = _wrap_progress(progress, "Moved pods explained:")
+    explain_progress = wrap_progress(progress, "Moved pods explained:")
     comparison = compare_runs(outcomes[0], outcomes[1], prepared, before, after, progress=explain_progress)
     measures = [compute_measures(outcome) for outcome in outcomes]
     pair = RunPair(outcomes[0], outcomes[1], measures[0], measures[1], comparison, losses)
@@ -235,21 +235,26 @@ def _parse_time(text: Any) -> float:
         return 0.0
 
 
-def _run_policy(
-    prepared: PreparedScenario, configuration: Configuration, heard: Heard | None, ended: Callable[[Snapshot], object]
+def play_policy(
+    prepared: PreparedScenario,
+    configuration: Configuration,
+    heard: Heard | None,
+    ended: Callable[[Snapshot], object] | None = None,
 ) -> RunOutcome:
+    """Run ``prepared`` under a policy. Raise DocumentError at the path "scenario" if it cannot be run."""
     try:
         return run_scenario(prepared, configuration, progress=heard, ended=ended)
     except (SimulationError, CycleError) as error:
         raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
 
 
-def _wrap_progress(progress: Progress | None, text: str) -> Heard | None:
+def wrap_progress(progress: Progress | None, text: str) -> Heard | None:
+    """Return what tells ``progress`` of a run, with ``text`` as its step; ``None`` if nobody listens."""
     if progress is None:
         return None
 
     def report_progress(now: float, completed: int, total: int) -> None:
-        progress(text, min(completed, total), total)
+        progress(text.strip(), min(completed, total), total)
 
     return report_progress
 

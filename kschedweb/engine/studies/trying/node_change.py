@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.pricing.price_table import PriceTable
-from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.pairs import pair_pods
-from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import PENDING, AddNodes, RemoveNodes, ScenarioChange
-from kschedweb.engine.studies.gate.gate import Progress, prepared_of
+from kschedweb.engine.studies.gate.gate import Progress, play_policy, prepared_of, wrap_progress
 from kschedweb.engine.studies.play.outcome import RunOutcome
-from kschedweb.engine.studies.play.recorder import Progress as SimulationProgress
-from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.changes import zone_of
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
+from kschedweb.engine.studies.trying.policy_effect import GAINED, LOST, MOVED
 from kschedweb.engine.values import dataclass
-
-# Kinds of changes of a pod: from no node to a node, from a node to none, and from one node to another.
-GAINED, LOST, MOVED = "gained", "lost", "moved"
 
 
 @dataclass(frozen=True)
@@ -117,10 +108,8 @@ def play_node_change(
     change: NodeChange,
     progress: Progress,
     *,
-    seed: int = 1,
     now: float | None = None,
     utilisation: Watermarks | None = None,
-    prices: PriceTable | None = None,
 ) -> NodeChangeEffect:
     """Run the cluster of ``objects`` with and without ``change`` under one policy, and return the effect.
 
@@ -129,16 +118,11 @@ def play_node_change(
     """
 
     def prepare(steps: tuple[ScenarioChange, ...]) -> PreparedScenario:
-        return prepared_of(
-            objects, place=PENDING, seed=seed, now=now, utilisation=utilisation, prices=prices, changes=steps
-        )
+        return prepared_of(objects, place=PENDING, now=now, utilisation=utilisation, changes=steps)
 
     prepared, changed = prepare(()), prepare(change.list_steps())
-    try:
-        before = run_scenario(prepared, configuration, progress=_wrap_progress(progress, "Nodes as they are"))
-        after = run_scenario(changed, configuration, progress=_wrap_progress(progress, "Nodes changed"))
-    except (SimulationError, CycleError) as error:
-        raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
+    before = play_policy(prepared, configuration, wrap_progress(progress, "Nodes as they are"))
+    after = play_policy(changed, configuration, wrap_progress(progress, "Nodes changed"))
     lost = frozenset(change.lost)
     lost_pods = [pod for raw in objects if raw.get("kind") == "Pod" and (pod := Pod.from_json(raw)).node_name in lost]
     belonging = frozenset(pod.key for pod in lost_pods if stays_at_drain(pod))
@@ -174,10 +158,3 @@ def _percents_by_node(outcome: RunOutcome) -> dict[str, float | None]:
     # NaN is not equal to itself.
     percents = (round(100.0 * share, 1) if share == share else None for share in shares)
     return dict(zip(outcome.nodes, percents, strict=True))
-
-
-def _wrap_progress(progress: Progress, text: str) -> SimulationProgress:
-    def report_progress(now: float, completed: int, total: int) -> None:
-        progress(text, min(completed, total), total)
-
-    return report_progress

@@ -10,29 +10,24 @@ from functools import cached_property
 import numpy as np
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.simulation import PodArrives, SimulationError
+from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.compare.comparison import PlacementComparison, compare_runs
-from kschedweb.engine.studies.document.document import ScenarioError
-from kschedweb.engine.studies.gate.gate import Progress
+from kschedweb.engine.studies.gate.gate import Progress, play_policy, wrap_progress
 from kschedweb.engine.studies.measure.measures import compute_measures, measure_of
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
 from kschedweb.engine.studies.measure.registry import find_spec, get_spec
 from kschedweb.engine.studies.measure.values import RunMeasure
 from kschedweb.engine.studies.moves.balance import LevelSpread
 from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
-from kschedweb.engine.studies.play.recorder import Progress as Heard
-from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
 
-ZONE = "topology.kubernetes.io/zone"
 GAINED, LOST, MOVED = "gained", "lost", "moved"
 SIDES = ("current", "changed")
 
@@ -159,16 +154,11 @@ def play_both(
     is about the pods that have no node at the beginning. Only the first ``most_explained`` moves get a reason. Raise
     DocumentError at the path "scenario" if the scenario cannot be run.
     """
-    try:
-        before = known_outcome or run_scenario(
-            prepared, current, progress=_wrap_progress(progress, f"{subject} under the current policy:")
-        )
-        after = run_scenario(
-            prepared, changed, progress=_wrap_progress(progress, f"{subject} under the changed policy:")
-        )
-    except (SimulationError, CycleError) as error:
-        raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
-    explain_progress = _wrap_progress(progress, f"{subject} that move, explained:")
+    before = known_outcome or play_policy(
+        prepared, current, wrap_progress(progress, f"{subject} under the current policy:")
+    )
+    after = play_policy(prepared, changed, wrap_progress(progress, f"{subject} under the changed policy:"))
+    explain_progress = wrap_progress(progress, f"{subject} that move, explained:")
     comparison = compare_runs(
         before, after, prepared, current, changed, progress=explain_progress, most_explained=most_explained
     )
@@ -231,10 +221,3 @@ def _pod_name(pod: Pod | Json) -> str:
         return pod.key
     metadata = pod.get("metadata") or {}
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
-
-
-def _wrap_progress(progress: Progress, text: str) -> Heard:
-    def report_progress(now: float, completed: int, total: int) -> None:
-        progress(text.strip(), min(completed, total), total)
-
-    return report_progress

@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioError
-from kschedweb.engine.studies.trying.node_change import (
-    GAINED,
-    LOST,
-    MOVED,
-    NodeChange,
-    NodeChangeEffect,
-    play_node_change,
-)
+from kschedweb.engine.studies.trying.node_change import NodeChange, NodeChangeEffect, play_node_change
+from kschedweb.engine.studies.trying.policy_effect import GAINED, LOST, MOVED
 from tests.engine.studies.clusters import configuration, node, pod
 
 MIRROR = {"kubernetes.io/config.mirror": "x"}
