@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Subquery
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
-from kschedweb.clusters.models import Cluster, NodeRow
+from kschedweb.clusters.models import NodeRow
 from kschedweb.fleet.selectors import newest_snapshots
 from kschedweb.watermarks import node_maps
 from kschedweb.web.nodemap.grouping import NAMED_GROUPINGS, make_groupings
@@ -30,9 +29,8 @@ def map_fleet(lines: Iterable[ClusterLine], choice: MapChoice) -> NodeMap | None
 
     A node's name is "cluster/node".
     """
-    clusters = Cluster.objects.filter(pk__in=[line.cluster.pk for line in lines])
-    newest = clusters.annotate(newest=Subquery(newest_snapshots().values("pk")[:1]))
-    rows = NodeRow.objects.filter(snapshot__in=list(newest.values_list("newest", flat=True)))
+    newest = newest_snapshots().filter(cluster__in=[line.cluster for line in lines])
+    rows = NodeRow.objects.filter(snapshot__in=newest)
     if not 0 < rows.count() <= MOST_NODES:
         return None
     nodes = [_name_node(row) for row in rows.order_by(OF_CLUSTER, "name").values(*node_maps.COLUMNS, OF_CLUSTER)]

@@ -141,12 +141,12 @@ def fleet_list() -> QuerySet[Cluster]:
     A summary stays until that of a newer snapshot is computed; otherwise the page would be empty for part of every
     minute.
     """
-    newest = newest_snapshots().filter(standing__isnull=False)
+    newest = _cluster_snapshots().filter(standing__isnull=False)
     values_subquery = Subquery(newest.values("standing__values")[:1], output_field=JSONField())
     return cluster_list().annotate(standing=values_subquery, standing_at=Subquery(newest.values("taken_at")[:1]))
 
 
-def newest_snapshots() -> QuerySet[Snapshot]:
+def _cluster_snapshots() -> QuerySet[Snapshot]:
     """Return the snapshots of the outer query's cluster, the newest first."""
     return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
 
@@ -227,12 +227,13 @@ def _in_order(release: str) -> list[int]:
 
 def list_unknown() -> list[Cluster]:
     """Return the clusters whose newest snapshot has no summary, the longest unread first."""
-    clusters = Cluster.objects.annotate(newest=Subquery(newest_snapshots().values("pk")[:1]))
+    clusters = Cluster.objects.annotate(newest=Subquery(_cluster_snapshots().values("pk")[:1]))
     standings = Standing.objects.filter(snapshot=OuterRef("newest"))
     return list(clusters.exclude(newest=None).exclude(Exists(standings)).order_by("refreshed_at"))
 
 
-def _newest_snapshots() -> QuerySet[Snapshot]:
+def newest_snapshots() -> QuerySet[Snapshot]:
+    """Return the newest snapshot of each cluster."""
     later = Snapshot.objects.filter(
         cluster=OuterRef("cluster"), complete=True, moment=None, taken_at__gt=OuterRef("taken_at")
     )
@@ -245,7 +246,7 @@ def pods_everywhere(words: str) -> QuerySet[PodRow]:
     Names in Kubernetes are lower case. A comparison that respects case takes the database a fraction of the time.
     """
     namespace, _, name = words.lower().rpartition("/")
-    rows = PodRow.objects.filter(snapshot__in=_newest_snapshots(), name__contains=name)
+    rows = PodRow.objects.filter(snapshot__in=newest_snapshots(), name__contains=name)
     rows = rows.filter(namespace__startswith=namespace) if namespace else rows
     return (
         rows.select_related("snapshot__cluster").defer(*_LARGE).order_by("snapshot__cluster__name", "namespace", "name")
@@ -254,7 +255,7 @@ def pods_everywhere(words: str) -> QuerySet[PodRow]:
 
 def nodes_everywhere(words: str) -> QuerySet[NodeRow]:
     """Return the nodes in the newest snapshots of all clusters whose name or instance type matches ``words``."""
-    rows = NodeRow.objects.filter(snapshot__in=_newest_snapshots())
+    rows = NodeRow.objects.filter(snapshot__in=newest_snapshots())
     rows = rows.filter(Q(name__contains=words.lower()) | Q(instance_type__iexact=words))
     return rows.select_related("snapshot__cluster").defer(*_LARGE, "labels").order_by("snapshot__cluster__name", "name")
 

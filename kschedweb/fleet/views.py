@@ -61,7 +61,8 @@ def show_fleet(request: PageRequest) -> HttpResponseBase:
     context = {
         "filter": filters,
         "address": request.get_full_path(),
-        "map": map_fleet(page.object_list, MapChoice.from_address(request.GET)),
+        # While summaries are computed, the page asks for the part below the map alone.
+        "map": None if request.htmx else map_fleet(page.object_list, MapChoice.from_address(request.GET)),
         "reason": request.GET.get("reason", ""),
         "totals": totals,
         "reasons": selectors.count_reasons(lines)[:REASONS],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.advice.autoscaling.words import VERDICT_CHOICES, VERDICTS
 from kschedweb.watermarks import node_maps
-from kschedweb.web.counting import format_count
-from kschedweb.web.nodemap.nodemap import MapChoice, MapLayer, NodeColouring, make_layer
+from kschedweb.web.nodemap.nodemap import MapChoice, MapLayer, make_verdict_layer
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -23,12 +21,8 @@ def map_verdicts(snapshot: Snapshot, answer: Json, choice: MapChoice) -> NodeMap
     """Return the map of the nodes of ``snapshot`` with the verdict of ``answer`` on each."""
 
     def make_own_layers(names: Sequence[str]) -> list[MapLayer]:
-        words = tuple(str(word) for _, word in VERDICT_CHOICES)
+        verdicts = [str(word) for _, word in VERDICT_CHOICES]
         codes = {node["node"]: VERDICTS.index(node["verdict"]) for node in answer["nodes"]}
-        counts = Counter(codes.values())
-        parts = gettext(", ").join(f"{counts[code]:,} {word}" for code, word in enumerate(words) if counts[code])
-        sentence = gettext("%(nodes)s: %(parts)s.") % {"nodes": format_count(len(codes), "nodes"), "parts": parts}
-        show = NodeColouring("verdict", gettext("verdict"), "", words=words, sentence=sentence)
-        return [make_layer(show, names, codes)]
+        return [make_verdict_layer("verdict", gettext("verdict"), verdicts, names, codes)]
 
     return node_maps.map_snapshot(snapshot, choice, own=make_own_layers)

@@ -15,7 +15,7 @@ from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
 from kschedweb.watermarks import node_maps
 from kschedweb.web.counting import format_count
 from kschedweb.web.nodemap.before_after import map_before_and_after
-from kschedweb.web.nodemap.nodemap import MapChoice, MapLayer, NodeColouring, make_layer
+from kschedweb.web.nodemap.nodemap import MapChoice, MapLayer, NodeColouring, make_layer, make_verdict_layer
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
@@ -60,15 +60,12 @@ def _list_drained(answer: Rehearsal, names: Sequence[str]) -> list[MapLayer]:
     arriving = Counter(move.target for move in answer.moves if move.target)
     verdicts = dict.fromkeys(names, untouched) | dict.fromkeys(arriving, takes_pods)
     verdicts |= {node.name: drained if node.emptied else blocked for node in answer.nodes}
-    counts = Counter(verdicts.values())
-    parts = gettext(", ").join(f"{counts[code]:,} {word}" for code, word in enumerate(words) if counts[code])
-    sentence = gettext("%(nodes)s: %(parts)s.") % {"nodes": format_count(len(names), "nodes"), "parts": parts}
     arrivals = gettext("%(pods)s move to %(nodes)s.") % {
         "pods": format_count(sum(arriving.values()), "pods"),
         "nodes": format_count(len(arriving), "nodes"),
     }
     return [
-        make_layer(NodeColouring("drain", gettext("drain"), "", words=words, sentence=sentence), names, verdicts),
+        make_verdict_layer("drain", gettext("drain"), words, names, verdicts),
         make_layer(
             NodeColouring("arriving", gettext("evicted pods that arrive"), "pods", sentence=arrivals),
             names,

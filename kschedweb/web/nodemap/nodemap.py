@@ -6,6 +6,7 @@ MOST_NODES nodes, the groupings of grouping.py, and one or two bytes per value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -359,6 +360,19 @@ class MapLayer:
 def make_layer(show: NodeColouring, names: Sequence[str], values: Mapping[str, float]) -> MapLayer:
     """Return the layer with the value of each of the nodes ``names``; NaN for those without one."""
     return MapLayer(show, np.array([values.get(name, np.nan) for name in names], dtype=np.float32))
+
+
+def make_verdict_layer(
+    key: str, label: str, verdicts: Sequence[str], names: Sequence[str], codes: Mapping[str, int]
+) -> MapLayer:
+    """Return the layer with the verdict on each of the nodes ``names``: ``codes`` are indices into ``verdicts``.
+
+    Its sentence counts the nodes of each verdict.
+    """
+    counts = Counter(codes.values())
+    parts = gettext(", ").join(f"{counts[code]:,} {verdict}" for code, verdict in enumerate(verdicts) if counts[code])
+    sentence = gettext("%(nodes)s: %(parts)s.") % {"nodes": format_count(len(codes), "nodes"), "parts": parts}
+    return make_layer(NodeColouring(key, label, "", words=tuple(verdicts), sentence=sentence), names, codes)
 
 
 # Parameters of the address that choose what a map shows.
