@@ -19,6 +19,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from kschedweb.accounts.models import User
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
 from kschedweb.jobs.models import ENDED, Inquiry
 from kschedweb.jobs.services import job_start
@@ -173,6 +174,11 @@ def list_unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
     """Return the inquiries of ``user`` that a job works on, or will."""
     inquiries = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
     return inquiries.exclude(job__state__in=ENDED)
+
+
+def find_answered(inquiries: QuerySet[InquiryT], asked: Json) -> InquiryT | None:
+    """Return the first of ``inquiries`` that asked the same and has its answer; else None."""
+    return inquiries.filter(asked=asked, ended_at__isnull=False).exclude(content=None).first()
 
 
 def refuse_second(model: type[Inquiry], user: User | None, noun: str) -> None:

@@ -26,8 +26,8 @@ def question_get(question_id: UUID | str) -> Question:
 
 def stored_answer(snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Json | None:
     """Return the stored answer to this request under the present prices, if a job has given it; else None."""
-    rows = Question.objects.filter(snapshot=snapshot, revision=revision, ended_at__isnull=False)
+    rows = Question.objects.filter(snapshot=snapshot, revision=revision)
     rows = rows.exclude(snapshot__cluster__prices__changed_at__gt=F("created_at"))
-    question = rows.filter(asked=asdict(dry_run_request)).exclude(content=None).first()
+    question = inquiries.find_answered(rows, asdict(dry_run_request))
     answer: Json | None = None if question is None else question.read_answer()
     return answer

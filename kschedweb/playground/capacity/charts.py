@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.capacity.drain import Rehearsal
     from kschedweb.engine.studies.capacity.gangs import GangFit
     from kschedweb.engine.studies.capacity.sizing import Sizing
-    from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
 
 # Placeholders of Plotly within translated texts.
 HOVER = {"node": "%{y}", "pods": "%{x}"}
@@ -149,10 +148,6 @@ def drain_chart(answer: Rehearsal) -> Chart:
 def buffer_chart(answer: Buffer) -> Chart | None:
     """Return no chart, because the table of losses has everything already."""
     return None
-
-
-def change_chart(_answer: NodeChangeEffect) -> None:
-    """Return ``None``: the map before and after is the picture."""
 
 
 def _bar_figure(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> Json:

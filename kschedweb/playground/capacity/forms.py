@@ -133,7 +133,20 @@ def _limit_field(limit: int, help_text: str) -> forms.IntegerField:
     return forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=limit, help_text=help_text)
 
 
-class _PodForm(forms.Form):
+class QuestionForm(forms.Form):
+    """The form of a question about capacity."""
+
+    @property
+    def is_submitted(self) -> bool:
+        """True if the form asks anything."""
+        raise NotImplementedError
+
+    def to_query(self, snapshot: Snapshot) -> CapacityQuery:
+        """Return the question; raise ApplicationError, which names the field."""
+        raise NotImplementedError
+
+
+class _PodForm(QuestionForm):
     workload = _workload_field()
     cpu = _cpu_field(_("CPU that each pod requests, such as 2 or 500m."))
     memory = _memory_field(_("Memory that each pod requests, such as 1Gi. A plain number is bytes."))
@@ -266,7 +279,7 @@ class NodesForm(_PodForm):
         return NodesQuery(node, data["pending"], pod, copies, data["most"] or NodesQuery.most)
 
 
-class DrainForm(forms.Form):
+class DrainForm(QuestionForm):
     """The form for a drain rehearsal."""
 
     nodes = forms.CharField(
@@ -301,7 +314,7 @@ class DrainForm(forms.Form):
         return DrainQuery(names, Options(True, data["emptydir"], data["force"]), data["keep_order"])
 
 
-class BufferForm(forms.Form):
+class BufferForm(QuestionForm):
     """The form for the loss of a zone, or of the largest nodes."""
 
     zones = forms.BooleanField(label=_("Lose each zone, one at a time"), required=False, initial=True)
@@ -338,7 +351,7 @@ class BufferForm(forms.Form):
         return BufferQuery(data["zones"], data["largest"] or 0, priority)
 
 
-class ChangeForm(forms.Form):
+class ChangeForm(QuestionForm):
     """The form for nodes that are lost or added."""
 
     zone = forms.CharField(label=_("Lose all nodes of a zone"), required=False, max_length=253)

@@ -118,6 +118,6 @@ def stored_answer(
     snapshot: Snapshot, revision: Revision, kind: CapacityKind, query: CapacityQuery
 ) -> CapacityAnswer | None:
     """Return the stored answer to this question, if a job has given it; else None."""
-    rows = Question.objects.filter(snapshot=snapshot, revision=revision, kind=kind, ended_at__isnull=False)
-    question = rows.filter(asked=asdict(query)).exclude(content=None).first()
+    rows = Question.objects.filter(snapshot=snapshot, revision=revision, kind=kind)
+    question = inquiries.find_answered(rows, asdict(query))
     return None if question is None else answer_of(question)

@@ -6,9 +6,10 @@ with its own copy of the snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -92,12 +93,12 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query:
     if cached is not None:
         return cached
     with _one_at_a_time(user), _turn.take(snapshot.size) as step:
-        if isinstance(query, NodeChange):
-            answer: CapacityAnswer = _answer_change(snapshot, rules, query, step)
-        else:
+
+        def load_engine() -> EngineSnapshot:
             key_of_read = snapshot.pk, figures_in_force.figures_version(snapshot), rules.release.view
-            engine = _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
-            answer = _worked_out(engine, rules, query, step, notes=notes)
+            return _snapshots.get(key_of_read, lambda: _load_snapshot(snapshot, rules))
+
+        answer = _find_answer(snapshot, rules, query, step, load_engine, notes=notes)
     _answers.put(key, answer)
     return answer
 
@@ -131,11 +132,8 @@ def question_answer(*, question: Question, step: Step) -> Json:
         step("Reading the cluster", 0, 0)
         query = query_from_json(question.kind, question.asked)
         rules, notes = rules_of(question.snapshot, question.revision, query)
-        if isinstance(query, NodeChange):
-            answer: CapacityAnswer = _answer_change(question.snapshot, rules, query, step, SECONDS)
-        else:
-            engine = _load_snapshot(question.snapshot, rules)
-            answer = _worked_out(engine, rules, query, step, SECONDS, notes)
+        load_engine = partial(_load_snapshot, question.snapshot, rules)
+        answer = _find_answer(question.snapshot, rules, query, step, load_engine, SECONDS, notes)
         fields = {"sentence": sentences.answer_sentence(answer), "engine": rules.release.engine}
         answer_store(question, content=answers.pack_answer(answer), **fields)
     return {"capacity": str(question.pk), "answer": question.sentence}
@@ -189,19 +187,34 @@ def _load_snapshot(snapshot: Snapshot, rules: Configuration) -> EngineSnapshot:
     return figures_in_force.apply_figures(rules.release.build_snapshot(snapshot_objects(snapshot)), snapshot)
 
 
+def _find_answer(
+    snapshot: Snapshot,
+    rules: Configuration,
+    query: CapacityQuery,
+    step: Step,
+    load_engine: Callable[[], EngineSnapshot],
+    seconds: float = float("inf"),
+    notes: tuple[str, ...] = (),
+) -> CapacityAnswer:
+    """Return the answer, from the engine's snapshot or from a simulation of the objects."""
+    if isinstance(query, NodeChange):
+        return _answer_change(snapshot, rules, query, step, seconds)
+    return _worked_out(load_engine(), rules, query, step, seconds, notes)
+
+
 def _answer_change(
-    snapshot: Snapshot, rules: Configuration, query: NodeChange, step: Step, seconds: float = float("inf")
+    snapshot: Snapshot, rules: Configuration, query: NodeChange, step: Step, seconds: float
 ) -> NodeChangeEffect:
     """Return the effect of losing or adding nodes; raise TooLong after ``seconds``.
 
     This one simulates the cluster, so that controllers replace the pods of lost nodes.
     """
-    _require_nodes(snapshot, "lost", query.lost)
-    if query.added:
-        _require_nodes(snapshot, "like", (query.like,))
+    names = set(node_rows(snapshot).values_list("name", flat=True))
+    _require_nodes("lost", query.lost, names)
+    _require_nodes("like", (query.like,) if query.added else (), names)
     taken_at = snapshot.taken_at.timestamp()
     objects, figures = snapshot_objects(snapshot), current_watermarks(snapshot.cluster, taken_at)
-    # As for the others below.
+    # As for the other questions, below.
     connection_released()
     deadline = monotonic() + seconds
 
@@ -213,9 +226,8 @@ def _answer_change(
         return play_node_change(objects, rules, query, report_progress, now=taken_at, utilisation=figures)
 
 
-def _require_nodes(snapshot: Snapshot, field: str, names: tuple[str, ...]) -> None:
-    """Raise ApplicationError at ``field`` if ``snapshot`` lacks one of the nodes."""
-    present = set(node_rows(snapshot).filter(name__in=names).values_list("name", flat=True))
+def _require_nodes(field: str, names: tuple[str, ...], present: Container[str]) -> None:
+    """Raise ApplicationError at ``field`` if one of the nodes ``names`` is not ``present``."""
     missing = [name for name in names if name not in present]
     if missing:
         raise ApplicationError.at(field, f"The snapshot has no node {', '.join(missing[:5])}.")
@@ -226,8 +238,8 @@ def _worked_out(
     rules: Configuration,
     query: FitQuery | GangsQuery | NodesQuery | BufferQuery | DrainQuery,
     step: Step,
-    seconds: float = float("inf"),
-    notes: tuple[str, ...] = (),
+    seconds: float,
+    notes: tuple[str, ...],
 ) -> CapacityAnswer:
     """Return the answer, with ``notes`` about gangs. Needs no database.
 
@@ -312,9 +324,7 @@ def _answer_buffer(
 def _answer_drain(
     engine: EngineSnapshot, rules: Configuration, query: DrainQuery, pulse: Callable[[], None]
 ) -> drain.Rehearsal:
-    unknown = [name for name in query.nodes if name not in engine.index]
-    if unknown:
-        raise ApplicationError.at("nodes", f"The snapshot has no node {', '.join(unknown[:5])}.")
+    _require_nodes("nodes", query.nodes, engine.index)
     return drain.rehearse_drain(engine, rules, query.nodes, query.options, keep_order=query.keep_order, pulse=pulse)
 
 

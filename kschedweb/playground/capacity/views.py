@@ -28,6 +28,7 @@ from kschedweb.playground.capacity.forms import (
     FitForm,
     GangsForm,
     NodesForm,
+    QuestionForm,
     fields_of,
 )
 from kschedweb.playground.capacity.models import CapacityKind, Question
@@ -73,7 +74,7 @@ class _Page:
     """The page of a kind of question."""
 
     kind: CapacityKind
-    form: type[FitForm | NodesForm | DrainForm | GangsForm | BufferForm | ChangeForm]
+    form: type[QuestionForm]
     table: RowTable
     # Makes the table's rows from an answer.
     rows: Callable[[Any], list[Json]]
@@ -107,7 +108,8 @@ PAGES = {
             ChangeForm,
             tables.CHANGE,
             tables.change_rows,
-            charts.change_chart,
+            # The map before and after is the picture.
+            lambda _answer: None,
             _NODES | {"zones": selectors.list_zones},
         ),
     )
@@ -223,7 +225,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
     scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
-    form: Any = page.form(request.POST if request.method == "POST" else request.GET)
+    form = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:
         form, answer = _open_page(request.user, page, snapshot, revision, context)
@@ -257,7 +259,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
 
 def _open_page(
     user: User, page: _Page, snapshot: Snapshot, revision: Revision, context: dict[str, object]
-) -> tuple[forms.Form, CapacityAnswer | None]:
+) -> tuple[QuestionForm, CapacityAnswer | None]:
     """Return the form with the question that the page opens with and its answer; the empty form without an answer."""
     query = openings.make_opening_query(page.kind, snapshot)
     if query is None:
