@@ -12,6 +12,7 @@ from dataclasses import field
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.labels import SelectorError
+from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.queueing.cycle.cycle import CycleResult, QuotaScheduler
@@ -118,6 +119,8 @@ class QuotaQueues(Actor):
     _followed: dict[str, Workload] = field(default_factory=dict)
     # Keys of jobs whose pods came or went since they were last looked at.
     _touched: dict[str, None] = field(default_factory=dict)
+    # Nodes as Kueue was shown them last.
+    _nodes: dict[str, Node] = field(default_factory=dict)
     _cycle: int = 0
     _woken: bool = False
     # When it wakes by itself, in seconds; infinite for never.
@@ -288,7 +291,8 @@ class QuotaQueues(Actor):
         for name in [name for name in cache.nodes if name not in nodes]:
             del cache.nodes[name]
         for name, node in nodes.items():
-            if self._meter.is_new_node(name, node):
+            if self._nodes.get(name) is not node:
+                self._nodes[name] = node
                 self._state.store.apply(node.raw)
 
     # Jobs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queueing.quota.amounts import UNLIMITED
 from kschedweb.engine.queueing.world import KueueWorld
 from kschedweb.engine.simulation.quota_queues.reports import QuotaLine, QuotaReport
@@ -14,7 +13,6 @@ class QuotaMeter:
     def __init__(self, world: KueueWorld) -> None:
         self._world = world
         self._former: QuotaReport | None = None
-        self._nodes: dict[str, Node] = {}
 
     def measure(self) -> QuotaReport | None:
         """Return quotas and their use; None if they are as they were the last time."""
@@ -34,9 +32,3 @@ class QuotaMeter:
                 lines.append(QuotaLine(name, cohort, key, nominal, lendable))
                 used.append(queue.used(key))
         return QuotaReport(tuple(lines), tuple(used))
-
-    def is_new_node(self, name: str, node: Node) -> bool:
-        """Return true if the node is not as it was when this was last asked."""
-        is_new = self._nodes.get(name) is not node
-        self._nodes[name] = node
-        return is_new
