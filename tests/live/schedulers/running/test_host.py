@@ -198,7 +198,7 @@ def test_a_run_that_ended_by_itself_begins_again_after_a_rest_and_says_why(
     monkeypatch.setattr(host, "FIRST_REST", 0.05)
     hosting = Host()
     hosting._tick()
-    quiet_runs[0].alive, quiet_runs[0].problem = False, "The scheduling loop failed and begins anew: KeyError."
+    quiet_runs[0].alive, quiet_runs[0].problem = False, "The scheduling loop failed and starts over: KeyError."
     hosting._tick()
     assert (len(quiet_runs), quiet_runs[0].ended) == (1, 1)
     assert Candidate.objects.get().error == quiet_runs[0].problem
