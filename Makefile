@@ -121,8 +121,8 @@ test-all: install static
 # A part that fails does not hide what the others would say.
 nightly: install static check
 	@failed=0; set -x; \
-	NIGHTLY=1 $(BIN)/pytest -n 2 --dist loadgroup $(ARGS) || failed=1; \
-	$(MAKE) bench ARGS=--long || failed=1; \
+	NIGHTLY=1 $(BIN)/pytest -n 2 --dist loadgroup --timeout=7200 $(ARGS) || failed=1; \
+	$(MAKE) bench ARGS='--long --timeout=7200' || failed=1; \
 	$(BIN)/python -m tests.bench.soak --minutes 30 || failed=1; \
 	$(BIN)/python -m tests.bench.crowd --minutes 5 || failed=1; \
 	exit $$failed
