@@ -31,7 +31,7 @@ LOCALE: Final = PACKAGE / "locale"
 TEMPLATES: Final = ROOT / "frontend" / "templates"
 SCRIPTS: Final = ROOT / "frontend" / "src"
 READY: Final = PACKAGE / "playground" / "scenarios" / "ready"
-MEASURES: Final = PACKAGE / "web" / "told" / "measures.py"  # marks what the engine's registry has
+MEASURES: Final = PACKAGE / "engine" / "studies" / "measure" / "registry.py"  # its labels and sentences
 LANGUAGES: Final = ("zh_Hans", "ja")
 DOMAINS: Final = ("django", "djangojs")
 CREATION_DATE: Final = datetime(2026, 11, 24, tzinfo=UTC)
