@@ -1,6 +1,7 @@
 // Draws the figures of a page. The server makes them without colours: these come from the theme's tokens, as a template.
 import Plotly from "plotly.js-cartesian-dist-min";
 import { themeColour } from "./columns";
+import { addFigureMenu, tableOfFigure } from "./figure-export";
 import { type Figure, fitToPhone } from "./narrow";
 import { STEPS } from "./nodemap-scale";
 import { startPlayers } from "./player";
@@ -74,6 +75,7 @@ function drawFigure(element: HTMLElement, widest?: number): void {
   const first = !element.dataset.bound;
   if (first) {
     element.dataset.bound = "yes";
+    addMenu(element);
     // A point whose customdata ends with an address opens it, as does one whose x or y layout.meta.links knows.
     const plot = element as unknown as {
       on(name: string, handler: (event: unknown) => void): void;
@@ -90,6 +92,26 @@ function drawFigure(element: HTMLElement, widest?: number): void {
     });
   }
   element.dispatchEvent(new CustomEvent("figuredrawn", { bubbles: true, detail: { first } }));
+}
+
+/** Plotly gives the address of a drawing. */
+async function drawingOf(element: HTMLElement): Promise<SVGSVGElement> {
+  const { clientWidth: width, clientHeight: height } = element;
+  const address = await Plotly.toImage(element, { format: "svg", width, height });
+  const text = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+  return new DOMParser().parseFromString(text, "image/svg+xml").documentElement as unknown as SVGSVGElement;
+}
+
+function addMenu(element: HTMLElement): void {
+  const name = element.dataset.figure!;
+  element.id ||= `${name}-drawn`;
+  addFigureMenu(element.closest("figure"), element.id, {
+    svg: () => drawingOf(element),
+    table: () => {
+      const { data, layout } = element as unknown as { data: object[]; layout: object };
+      return tableOfFigure(data, layout);
+    },
+  });
 }
 
 // Figures that are hidden, or more than a screen away, are drawn once they are not …

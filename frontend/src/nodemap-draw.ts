@@ -34,10 +34,10 @@ export function outlineCells(grid: Grid, nodes: Iterable<number>, inset = 0): st
 }
 
 export class Drawing {
-  private readonly svg: SVGElement;
+  readonly svg: SVGSVGElement;
 
   constructor(holder: HTMLElement) {
-    this.svg = createSvg("svg", { class: "nodemap-svg", "aria-hidden": "true" });
+    this.svg = createSvg<SVGSVGElement>("svg", { class: "nodemap-svg", "aria-hidden": "true" });
     holder.prepend(this.svg);
   }
 
@@ -166,8 +166,11 @@ function createText(content: string, attributes: Record<string, string | number>
   return svgText;
 }
 
-function createSvg(name: string, attributes: Record<string, string | number> = {}): SVGElement {
-  const svgElement = document.createElementNS(SVG, name);
+function createSvg<Kind extends SVGElement = SVGElement>(
+  name: string,
+  attributes: Record<string, string | number> = {},
+): Kind {
+  const svgElement = document.createElementNS(SVG, name) as Kind;
   for (const [key, value] of Object.entries(attributes)) svgElement.setAttribute(key, String(value));
   return svgElement;
 }

@@ -1,5 +1,6 @@
 // The tables beneath a node map: its groups and its nodes at the time that the map shows.
 import { createElement, formatNumber } from "./columns";
+import type { Table } from "./figure-export";
 import type { Group } from "./nodemap-layout";
 import { type Colouring, capitalise, groupHead, groupingWord, groupRow, type NodeValues } from "./nodemap-words";
 import { translate } from "./words";
@@ -82,25 +83,37 @@ export class NodeTables {
     ];
   }
 
-  private nodeRows({ show, states, nodeValues, groups, group, names }: TableContent): HTMLTableRowElement[] {
-    const nodeLabels = groups
+  /** All its nodes, the largest first, with the head. */
+  allNodes(): Table {
+    return this.content ? [this.nodeHead(this.content), ...this.nodeCells(this.content)] : [];
+  }
+
+  private nodeRows(content: TableContent): HTMLTableRowElement[] {
+    return this.nodeCells(content)
+      .slice(0, MOST_ROWS)
+      .map(([name, ...cells]) =>
+        renderRow(
+          renderLink(name as string, "toNode", name as string),
+          cells.map((cell) => (typeof cell === "number" ? formatNumber(cell) : (cell ?? "–"))),
+        ),
+      );
+  }
+
+  private nodeCells({ show, states, nodeValues, groups, group, names }: TableContent): Table {
+    return groups
       .filter((candidate) => !group || candidate.label === group)
       .flatMap((candidate) => candidate.nodes.map((node) => ({ node, label: candidate.label })))
       .filter(({ node }) => !Number.isNaN(nodeValues.values[node]))
       .sort(
         (first, second) =>
           (nodeValues.values[second.node] ?? 0) - (nodeValues.values[first.node] ?? 0) || first.node - second.node,
-      );
-    return nodeLabels.slice(0, MOST_ROWS).map(({ node, label }) => {
-      const value = nodeValues.values[node] ?? 0;
-      const middle = show.name === "pods" ? [] : [show.unit ? formatNumber(value) : (states[value] ?? "")];
-      const pods = nodeValues.pods[node] ?? NaN;
-      return renderRow(renderLink(names[node]!, "toNode", names[node]!), [
-        label,
-        ...middle,
-        Number.isNaN(pods) ? "–" : formatNumber(pods),
-      ]);
-    });
+      )
+      .map(({ node, label }) => {
+        const value = nodeValues.values[node] ?? 0;
+        const middle = show.name === "pods" ? [] : [show.unit ? value : (states[value] ?? "")];
+        const pods = nodeValues.pods[node] ?? NaN;
+        return [names[node]!, label, ...middle, Number.isNaN(pods) ? null : pods];
+      });
   }
 }
 

@@ -1,5 +1,6 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
 import { createElement, formatNumber, updateAddress } from "./columns";
+import { addFigureMenu, standAlone } from "./figure-export";
 import type { Border } from "./nodemap-draw";
 import { byName, groupsOf } from "./nodemap-groups";
 import {
@@ -81,7 +82,17 @@ class NodeMap {
     this.bindControls();
     this.regroup();
     this.root.dataset.drawn = "yes";
+    this.addMenus();
     if (this.openedNode) void this.openNode(this.names.indexOf(this.openedNode));
+  }
+
+  private addMenus(): void {
+    for (const [index, side] of this.sides.entries()) {
+      addFigureMenu(side.root, this.root.id, {
+        svg: () => standAlone(side.drawing.svg),
+        table: () => this.tables[index]!.allNodes(),
+      });
+    }
   }
 
   private showError(error: unknown): void {

@@ -35,7 +35,7 @@ export function startLive(): void {
     const button = (event.target as Element).closest<HTMLElement>("[data-copy]");
     if (button)
       void navigator.clipboard
-        .writeText(button.dataset.copy || pinAddress(location.href, button.dataset.pins))
+        .writeText(button.dataset.copy || pinAddress(location.href, button.dataset.pins, button.dataset.anchor))
         .then(() => {
           if (announce) announce.textContent = translate("Copied");
           button.classList.add("copied");
