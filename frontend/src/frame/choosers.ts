@@ -6,14 +6,14 @@ export function startChoosers(): void {
   window.addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll<HTMLFormElement>(FILTERS)) form.reset();
   });
-  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-submit-on-change]")) {
-    form.addEventListener("change", (event) => {
-      const input = event.target as HTMLInputElement;
-      if (input.dataset.manual === undefined) form.requestSubmit();
-    });
-    // Empty fields do not clutter the address.
-    form.addEventListener("formdata", (event) => {
-      for (const [name, value] of [...event.formData.entries()]) if (value === "") event.formData.delete(name);
-    });
-  }
+  document.addEventListener("change", (event) => {
+    const input = event.target as HTMLInputElement;
+    if (input.dataset.manual === undefined && input.form?.matches("[data-submit-on-change]"))
+      input.form.requestSubmit();
+  });
+  // Empty fields do not clutter the address.
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (!(target as HTMLFormElement).matches("[data-submit-on-change], [data-as-typed]")) return;
+    for (const [name, value] of [...formData.entries()]) if (value === "") formData.delete(name);
+  });
 }
