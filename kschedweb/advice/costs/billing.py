@@ -94,6 +94,10 @@ class Bill:
     pools: list[CostLine]
     namespaces: list[CostLine]
     workloads: list[CostLine]
+    # By node, the percentage of its price that no pod requests, and that is not used; nodes are left out where it is
+    # not known.
+    unrequested: dict[str, float]
+    unused: dict[str, float]
 
     def lines_by(self, grouping: str) -> list[CostLine]:
         return {
@@ -127,7 +131,15 @@ def compute_bill(
         of_nodes.sum_by_name(nodes.pools),
         of_pods.sum_by_code(pods.namespaces, pods.namespace),
         of_pods.sum_by_code(pods.workloads, pods.workload),
+        _percentages(nodes.names, parts.free, hourly),
+        _percentages(nodes.names, of_nodes.idle, hourly),
     )
+
+
+def _percentages(names: Sequence[str], part: Floats, whole: Floats) -> dict[str, float]:
+    """Return ``part`` in percent of ``whole`` by name, without those of which it is not known."""
+    shares = np.divide(100.0 * part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return {name: share for name, share in zip(names, shares.tolist(), strict=True) if share == share}
 
 
 def compute_total(table: PriceTable, hourly: Floats, nodes: NodeColumns, used: Mapping[str, Floats]) -> CostLine:

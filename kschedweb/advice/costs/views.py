@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.costs import billing, charts, editor, selectors, words
+from kschedweb.advice.costs import billing, charts, editor, node_maps, selectors, words
 from kschedweb.advice.costs.columns import nodes_of
 from kschedweb.advice.costs.examples import build_example_table
 from kschedweb.advice.costs.forms import ExpectedForm, read_upload
@@ -28,6 +28,7 @@ from kschedweb.policies.revisions.views import line_diff, schema_response
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.messages import translate_unit
+from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def show_costs(request: HttpRequest) -> HttpResponseBase:
         "unit": shown_unit,
         "has_table": table is not None,
         "title": words.render_heading(bill, scope.cluster.name),
+        "map": node_maps.map_costs(snapshot, bill, MapChoice.from_address(request.GET)),
         "by": by,
         "groups": words.GROUPS,
         "of_nodes": of_nodes,

@@ -54,6 +54,10 @@ def test_without_prices_costs_are_node_hours(client_as: Callable[..., Any], demo
     nodes = NodeRow.objects.filter(snapshot=demo).count()
     assert (bill.unit, bill.total.hour, bill.total.unpriced) == ("node-hours", nodes, 0)
     assert "has 60 nodes and no prices" in answer.content.decode()
+    free = 100 - bill.total.requested_share
+    assert answer.context["map"].tables[0]["summary"].startswith(f"{free:.0f} % of the price is not requested; ")
+    # Node-hours of all nodes are alike.
+    assert sum(bill.unrequested.values()) == pytest.approx(nodes * free)
     assert "EUR" not in answer.content.decode()
 
 
