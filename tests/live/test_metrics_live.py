@@ -54,7 +54,8 @@ def families(text: str) -> dict[str, Family]:
         for sample in parsed.samples:
             if "le" in sample.labels:
                 family.bounds.add(round(float(sample.labels["le"]), 9))
-            family.labels |= sample.labels.keys() - {"le"}
+            # Prometheus takes an empty label as absent.
+            family.labels |= {name for name, value in sample.labels.items() if value} - {"le"}
             for name in VALUES:
                 family.values.setdefault(name, set()).add(sample.labels.get(name, ""))
     return family_by_name
@@ -110,8 +111,8 @@ def test_the_document_names_what_kube_scheduler_serves(
     assert [name for name in documented if PREFIX.sub("", name).encode() not in program] == []
 
 
-def ours() -> dict[str, Family]:
-    """A scheduler to which everything has happened that is counted."""
+def ours(entity_label: str) -> dict[str, Family]:
+    """A scheduler to which everything has happened that is counted, of a release that names entities so."""
     instruments = Instruments("metrics", "metrics", "kschedweb-metrics")
     points = ("PreFilter", "Filter", "PostFilter", "Score", "Reserve", "Permit")
     durations, codes = dict.fromkeys(points, 0.001), {"PostFilter": Code.UNSCHEDULABLE}
@@ -124,14 +125,14 @@ def ours() -> dict[str, Family]:
     instruments.count_incoming({("active", "PodAdd"): 1})
     instruments.count_preemption(1)
     instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, awaiting_approval=1, binding=1, nodes=1, pods=1))
-    instruments.set_entities({("active", "pod"): 1}, "entity")
+    instruments.set_entities({("active", "pod"): 1}, entity_label)
     instruments.set_leading(True)
     exported = families(render_exposition()[0].decode())
     return {name: family for name, family in exported.items() if not name.startswith("kschedweb_")}
 
 
-def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family]) -> None:
-    our_families = ours()
+def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family], control_plane: ControlPlane) -> None:
+    our_families = ours(control_plane.release.entity_label)
     assert len(our_families) > 10
     differs: dict[str, Any] = {}
     for name, family in our_families.items():
