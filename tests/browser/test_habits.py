@@ -67,7 +67,7 @@ def test_rows_are_selected_and_explained_together(page_as: PageAs) -> None:
 
 
 def test_filters_after_back_are_those_that_are_applied(page_as: PageAs) -> None:
-    """They apply as they are typed. A browser that goes back puts in what was chosen last, or shows a page of memory."""
+    """They apply as they are typed. A browser that goes back puts in what was chosen last, or a page of its memory."""
     page = page_as("viewer")
     page.goto("/pods/?cluster=demo&pending=false")
     node, pending, namespace = (page.locator(name) for name in ("#f-node", "#f-pending", ".bar select[name=namespace]"))
