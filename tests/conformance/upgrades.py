@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kschedweb.clusters import demo
+from kschedweb.clusters.kinds import QUEUE_KINDS
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.raw_pods import unbind_pod
 from kschedweb.engine.studies.gate.gate import prepared_of
@@ -24,7 +25,6 @@ from tests.support import openb
 GOLDENS = Path(__file__).with_name("recorded") / "upgrades.jsonl.xz"
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 PODS = 8152
-KUEUE = "kueue.x-k8s.io/"
 # The objects of each cluster: the demo, and the recorded one with its first pods, so many of them.
 CLUSTERS: dict[str, Callable[[int], list[Json]]] = {
     "demo": lambda _: demo.generate_cluster(),
@@ -37,7 +37,7 @@ def scenario(name: str, listed: list[Json]) -> Json:
 
     Pods with scheduling gates are left out: the oracle does not look at gates. It has no kinds of Kueue either.
     """
-    objects = [raw for raw in prepared_of(listed).objects if not str(raw["apiVersion"]).startswith(KUEUE)]
+    objects = [raw for raw in prepared_of(listed).objects if raw["kind"] not in QUEUE_KINDS]
     bound_names = {name_of(raw) for raw in objects if raw["kind"] == "Pod"}
     pods = [raw for raw in listed if raw["kind"] == "Pod" and name_of(raw) not in bound_names]
     pending = [unbind_pod(raw) for raw in sorted(pods, key=_turn) if not raw["spec"].get("schedulingGates")]
