@@ -57,8 +57,10 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
         data = Path(folder) / "data"
         environment = {**os.environ, "KSCHEDWEB_DATA_DIR": str(data), "KSCHEDWEB_SANDBOX": "false"}
         command = [sys.executable, "-m", "kschedweb.loopback", *words]
-        # SIGTERM ends the site as Ctrl-C does. It has a session of its own, so that each reaches it once, from here.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # SIGTERM ends the site as Ctrl-C does, which shells have what they start in the background ignore. The site has
+        # a session of its own, so that each reaches it once, from here.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         with subprocess.Popen(command, env=environment, start_new_session=True) as site:  # noqa: S603
             try:
                 site.wait()
