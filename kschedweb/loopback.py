@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    # The clusters of a site that is deployed here are none of its business: it would delete them.
+    for setting in (variables.DATABASE_URL, variables.REDIS_URL):
+        os.environ.pop(setting.name, None)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault(variables.LOG_LEVEL.name, "WARNING")
     with env.one_line_errors(), contextlib.suppress(KeyboardInterrupt):

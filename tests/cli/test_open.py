@@ -22,6 +22,8 @@ def test_a_site_to_read_that_is_gone_afterwards(tmp_path: Path) -> None:
     dump.write_text(json.dumps({"kind": "List", "items": [node("a"), pod("big", requests={"cpu": "6"})]}))
     inherited = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     environment = {**inherited, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    # A site that is deployed here is left alone: nobody answers at these.
+    environment |= {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
     # As a shell starts it in the background.
     command = ["env", "--ignore-signal=INT"]
     command += [sys.executable, "-m", "kschedweb.cli", "open", "--snapshot", str(dump), "--no-browser"]
