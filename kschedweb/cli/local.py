@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +31,9 @@ from kschedweb.engine.releases.classic.policy import is_policy_text
 from kschedweb.engine.releases.cluster_version import guess_version, stated_version
 from kschedweb.engine.state.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from kschedweb.engine.queueing.explaining.queue_state import QueueState
+
 # A pod of a list, of the site or of a file.
 FINISHED = ("Succeeded", "Failed")
 # Returns a document of configuration for schedulers of these names, and where it is from.
@@ -43,6 +48,14 @@ class LocalCluster:
     # Sentences: what was assumed, and what could not be read.
     assumption: str
     gaps: tuple[str, ...]
+    objects: Collection[Json]
+
+    def read_queues(self) -> QueueState | None:
+        """Return the quota queues of the cluster, None if it has none."""
+        # Most clusters have none.
+        from kschedweb.engine.queueing.explaining import queue_state
+
+        return queue_state.read_state(self.objects, time.time()) if queue_state.has_queues(self.objects) else None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -134,7 +147,8 @@ def load_cluster(
     progress.step(f"Preparing {len(reading.objects):,} objects")
     snapshot = Snapshot.from_objects([*reading.objects, *extra_objects], counting=configuration.release.counting)
     progress.clear()
-    return LocalCluster(Scheduler.from_configuration(snapshot, configuration), assumption, tuple(reading.gaps))
+    scheduler = Scheduler.from_configuration(snapshot, configuration)
+    return LocalCluster(scheduler, assumption, tuple(reading.gaps), reading.objects)
 
 
 def _no_configuration(_: RunningScheduler) -> tuple[str, str]:

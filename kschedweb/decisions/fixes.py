@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from kschedweb.decisions import services
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.deciders import get_decider
+from kschedweb.decisions.quota_queues import find_queues
 from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.fixes.changes import (
@@ -68,7 +69,7 @@ def find_pod_fixes(snapshot: Snapshot, revision: Revision, case: AnyCase) -> Jso
         return NO_FIXES
 
     def compute() -> Json:
-        fixes = find_fixes(case.scheduler, case.pod, explanation)
+        fixes = find_fixes(case.scheduler, case.pod, explanation, read_queues=lambda: find_queues(snapshot))
         chains = find_device_chains(case.snapshot, case.pod)
         return {
             "fixes": [fix.to_dict() for fix in fixes],

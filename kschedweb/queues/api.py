@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
+from kschedweb.decisions.quota_queues import read_queues
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
@@ -307,7 +308,7 @@ class QueuesView(APIView):
     @extend_schema(operation_id="queues_list", responses=QueuesSerializer, parameters=[SNAPSHOT, AT])
     def get(self, request: ApiRequest, name: str) -> Response:
         snapshot = snapshot_asked(name, snapshot_named(request.query_params))
-        state = selectors.read_queues(snapshot)
+        state = read_queues(snapshot)
         body = {
             "snapshot": snapshot.pk,
             "fair_sharing": state.uses_fair_sharing,
@@ -325,7 +326,7 @@ class QueueView(APIView):
     @extend_schema(operation_id="queue", responses=QueueSerializer, parameters=[SNAPSHOT, AT])
     def get(self, request: ApiRequest, name: str, queue: str) -> Response:
         snapshot = snapshot_asked(name, snapshot_named(request.query_params))
-        described = presentation.describe_queue_page(selectors.read_queues(snapshot), queue)
+        described = presentation.describe_queue_page(read_queues(snapshot), queue)
         if described is None:
             raise Http404(f"Cluster {name} has no ClusterQueue {queue[:253]}.")
         return Response(QueueSerializer(described).data)
@@ -348,7 +349,7 @@ class QueuedWorkloadView(APIView):
         if not form.is_valid():
             raise ApplicationError.at("run_minutes", " ".join(map(str, form.errors["run_minutes"])))
         answer = selectors.explain(snapshot, f"{namespace}/{workload}", form.cleaned_data["run_minutes"])
-        described = presentation.describe_workload(answer, selectors.read_queues(snapshot))
+        described = presentation.describe_workload(answer, read_queues(snapshot))
         return Response(QueuedWorkloadSerializer(described).data)
 
 

@@ -1,49 +1,20 @@
-"""Read the quota queues of a snapshot, and explain its workloads. Both are cached, as snapshots never change."""
+"""Explain workloads in the quota queues of a snapshot. The answers are cached, as snapshots never change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.clusters.kinds import QUEUE_KINDS
-from kschedweb.clusters.models import ClusterSource
 from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions.quota_queues import has_queues, read_queues
 from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation, explain_workload
 from kschedweb.engine.queueing.explaining.pod_links import find_pod_workload
-from kschedweb.engine.queueing.explaining.queue_state import (
-    QueueState,
-    WorkloadMissingError,
-    find_newest_time,
-    read_state,
-    select_objects,
-)
+from kschedweb.engine.queueing.explaining.queue_state import WorkloadMissingError
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.json_types import Json
-
-# Clusters whose objects may be much older than the moment at which they came here.
-_OLDER = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
-
-
-def has_queues(snapshot: Snapshot) -> bool:
-    """Return whether the snapshot has any of Kueue's objects."""
-    return any(snapshot.counts.get(kind) for kind in QUEUE_KINDS)
-
-
-def read_queues(snapshot: Snapshot) -> QueueState:
-    """Return the queues of a snapshot, which nobody may change."""
-
-    def read() -> QueueState:
-        objects = select_objects(snapshot_objects(snapshot))
-        now = snapshot.taken_at.timestamp()
-        if snapshot.cluster.source in _OLDER:
-            now = min(now, find_newest_time(objects) or now)
-        return read_state(objects, now)
-
-    state: QueueState = get_cache(snapshot).answers.get("queues", read)
-    return state
 
 
 def explain(snapshot: Snapshot, key: str, run_minutes: int | None = None) -> WorkloadExplanation:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import snapshot_named
+from kschedweb.decisions.quota_queues import has_queues, read_queues
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.policies.scope import scope_of
 from kschedweb.queues import presentation, selectors
@@ -36,9 +37,9 @@ def list_queues(request: PageRequest) -> HttpResponse:
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/no_data.html", {"noun": "queues"})
-    if not selectors.has_queues(snapshot):
+    if not has_queues(snapshot):
         return render(request, "queues/nothing.html", {"snapshot": snapshot})
-    state = selectors.read_queues(snapshot)
+    state = read_queues(snapshot)
     nodes = presentation.describe_trees(state)
     queues = [node for node in nodes if node["kind"] == "queue"]
     context = {
@@ -60,7 +61,7 @@ def list_queues(request: PageRequest) -> HttpResponse:
 def show_queue(request: PageRequest, cluster: str, queue: str) -> HttpResponse:
     """Show a ClusterQueue: its quota, who waits in which order, and who has quota of it."""
     snapshot = snapshot_asked(cluster, snapshot_named(request.GET))
-    state = selectors.read_queues(snapshot)
+    state = read_queues(snapshot)
     described = presentation.describe_queue_page(state, queue)
     if described is None:
         raise Http404(f"Cluster {cluster} has no ClusterQueue {queue[:253]}.")
@@ -83,7 +84,7 @@ def show_workload(request: PageRequest, cluster: str, namespace: str, workload: 
     form = ForecastForm(request.GET)
     run_minutes = form.cleaned_data["run_minutes"] if form.is_valid() else None
     answer = selectors.explain(snapshot, f"{namespace}/{workload}", run_minutes)
-    described = presentation.describe_workload(answer, selectors.read_queues(snapshot))
+    described = presentation.describe_workload(answer, read_queues(snapshot))
     context = {
         "snapshot": snapshot,
         "cluster_name": cluster,

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
             pods,
             fixes=not options.no_fixes,
             on_progress=lambda number, total: progress.step(f"Deciding {number:,} of {total:,} kinds of pods"),
+            read_queues=cluster.read_queues,
         )
     progress.clear()
     style = output.Style(session.environment)

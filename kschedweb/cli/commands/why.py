@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
     with answering():
         cluster = load_cluster(options, choose_pod, progress, namespace=namespace)
         progress.step(f"Deciding {key}")
-        answer = answer_pod(cluster.scheduler, cluster.find_pod(key))
+        answer = answer_pod(cluster.scheduler, cluster.find_pod(key), read_queues=cluster.read_queues)
     progress.clear()
     style = output.Style(session.environment)
     text = format_answer(answer, style) + format_assumptions(cluster, style)

@@ -14,7 +14,7 @@ from kschedweb.cli.reading.progress import StepWriter
 from kschedweb.cli.reading.schedulers import RunningScheduler, find_schedulers
 from kschedweb.cli.reading.source import ClusterSource, SourceError
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.kinds import BY_NAME, KINDS, ObjectKind, reduce_object
+from kschedweb.engine.objects.kinds import BY_NAME, KINDS, KUEUE, ObjectKind, reduce_object
 
 # Objects of one page, and requests at the same time.
 PAGE, WORKERS = 5_000, 4
@@ -179,11 +179,17 @@ def _list_needed(pods: Collection[Json], new_pods: bool) -> list[tuple[str, str]
         kinds_needed += [(kind, "") for kind in DEVICES]
     if any(spec.get("schedulingGroup") for spec in specs):
         kinds_needed += [("PodGroup", ""), ("CompositePodGroup", "")]
+    if any(_waits_for_quota(spec) for spec in specs):
+        kinds_needed += [(kind.name, "") for kind in KINDS if kind.group == KUEUE]
     return kinds_needed + ([(kind, "") for kind in CLASSES] if new_pods else [])
 
 
 def _has_volumes(spec: Json) -> bool:
     return any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in spec.get("volumes") or [])
+
+
+def _waits_for_quota(spec: Json) -> bool:
+    return any(str(gate.get("name")).startswith(KUEUE) for gate in spec.get("schedulingGates") or [])
 
 
 def _asks_for_devices(spec: Json) -> bool:

@@ -19,7 +19,7 @@ from kschedweb.engine.plugins.interpodaffinity import ANTI_AFFINITY_FACT, EXISTI
 from kschedweb.engine.plugins.nodeaffinity import POD_AFFINITY_FACT
 from kschedweb.engine.plugins.noderesourcesfit import PODS
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.fixes.changes import Fix
+from kschedweb.engine.studies.fixes.changes import Fix, ReadQueues
 from kschedweb.engine.studies.fixes.devices import DeviceChain, find_device_chains
 from kschedweb.engine.studies.fixes.owners import PodSource
 from kschedweb.engine.studies.fixes.search import find_fixes, iterate_candidates
@@ -127,10 +127,18 @@ class PodAnswer:
         }
 
 
-def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True, source: PodSource | None = None) -> PodAnswer:
+def answer_pod(
+    scheduler: Scheduler,
+    pod: Pod,
+    *,
+    fixes: bool = True,
+    source: PodSource | None = None,
+    read_queues: ReadQueues | None = None,
+) -> PodAnswer:
     """Return what becomes of ``pod``; a bound pod is judged as if it had no node.
 
-    ``fixes`` looks for fixes too; ``source`` is where the pod is written, if the cluster does not say.
+    ``fixes`` looks for fixes too; ``source`` is where the pod is written, if the cluster does not say, and
+    ``read_queues`` returns Kueue's queues.
     """
     bound_to = pod.node_name
     if pod.scheduler_name not in scheduler.frameworks:
@@ -156,7 +164,9 @@ def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True, source: Po
         best=tuple(_list_best(explanation)),
         feasible=len(explanation.feasible),
         nearest=describe_nearest(snapshot, pod, explanation),
-        fixes=tuple(find_fixes(scheduler, pod, explanation, source=source)) if looks_for_fixes else (),
+        fixes=tuple(find_fixes(scheduler, pod, explanation, source=source, read_queues=read_queues))
+        if looks_for_fixes
+        else (),
         chains=tuple(find_device_chains(snapshot, pod)) if looks_for_fixes else (),
     )
 

@@ -8,17 +8,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.marking import gettext_noop
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED
 from kschedweb.engine.values import dataclass
 
+if TYPE_CHECKING:
+    from kschedweb.engine.queueing.explaining.queue_state import QueueState
+
 # (kind, namespace, name) of an object.
 ObjectKey = tuple[str, str, str]
 # Returns the object after the change, from the object before it; the latter is None for an object to create.
 Edit = Callable[[Json | None], Json]
+# Returns the quota queues of the cluster, None if it has none; reading them takes a while.
+ReadQueues = Callable[[], "QueueState | None"]
 
 
 class ChangeKind(StrEnum):
@@ -35,6 +40,8 @@ class ChangeKind(StrEnum):
     REMOVE_NODE_SELECTOR = "remove_node_selector"
     EXTEND_NODE_AFFINITY = "extend_node_affinity"
     REMOVE_GATE = "remove_gate"
+    RAISE_QUOTA = "raise_quota"
+    RAISE_BORROWING_LIMIT = "raise_borrowing_limit"
     RAISE_SKEW = "raise_skew"
     SOFTEN_SPREAD = "soften_spread"
     SOFTEN_AFFINITY = "soften_affinity"
@@ -67,6 +74,10 @@ SENTENCES: dict[ChangeKind, str] = {
     ChangeKind.REMOVE_NODE_SELECTOR: gettext_noop("Remove the node selector %(label)s"),
     ChangeKind.EXTEND_NODE_AFFINITY: gettext_noop("Allow %(key)s=%(value)s in the required node affinity"),
     ChangeKind.REMOVE_GATE: gettext_noop("Remove the scheduling gate %(gate)s"),
+    ChangeKind.RAISE_QUOTA: gettext_noop("Raise the quota of %(queue)s in flavor %(flavor)s: %(amounts)s"),
+    ChangeKind.RAISE_BORROWING_LIMIT: gettext_noop(
+        "Raise the borrowing limit of %(queue)s in flavor %(flavor)s: %(amounts)s"
+    ),
     ChangeKind.RAISE_SKEW: gettext_noop(
         "Raise maxSkew of the spread constraint over %(key)s from %(before)s to %(after)s"
     ),

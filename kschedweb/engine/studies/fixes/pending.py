@@ -8,6 +8,7 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.fixes.answers import Cause, PodAnswer, PodState, answer_pod
+from kschedweb.engine.studies.fixes.changes import ReadQueues
 from kschedweb.engine.values import dataclass
 
 # What needs somebody comes first.
@@ -33,11 +34,17 @@ class PendingGroup:
 
 
 def group_pending(
-    scheduler: Scheduler, pods: Sequence[Pod], *, fixes: bool = True, on_progress: ReportProgress | None = None
+    scheduler: Scheduler,
+    pods: Sequence[Pod],
+    *,
+    fixes: bool = True,
+    on_progress: ReportProgress | None = None,
+    read_queues: ReadQueues | None = None,
 ) -> list[PendingGroup]:
     """Return ``pods`` in groups with the same causes, the largest first.
 
     Pods that plugins cannot tell apart share one answer, and the fixes of a group are those of its first pod.
+    ``read_queues`` returns Kueue's queues.
     """
     by_signature: dict[object, list[Pod]] = {}
     for pod in pods:
@@ -55,7 +62,7 @@ def group_pending(
         entries.sort(key=lambda entry: -len(entry[1]))
         answer, members = entries[0]
         if fixes and answer.state is not PodState.FITS:
-            answer = answer_pod(scheduler, members[0])
+            answer = answer_pod(scheduler, members[0], read_queues=read_queues)
         merged.append(PendingGroup(answer, tuple(pod.key for _, pods_of_kind in entries for pod in pods_of_kind)))
     return sorted(merged, key=lambda group: (ORDER.index(group.answer.state), -len(group.pods)))
 

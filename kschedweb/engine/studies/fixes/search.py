@@ -11,11 +11,12 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import FEASIBLE, Explanation
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.kinds import KUEUE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.fixes import claim_changes, node_changes
-from kschedweb.engine.studies.fixes.changes import Change, ChangeKind, Fix
+from kschedweb.engine.studies.fixes.changes import Change, ChangeKind, Fix, ReadQueues
 from kschedweb.engine.studies.fixes.owners import PodSource
 from kschedweb.engine.studies.fixes.proposals import MOVABLE, Proposal, Proposer
 from kschedweb.engine.studies.fixes.shortages import compute_distances
@@ -38,11 +39,13 @@ def find_fixes(
     *,
     limit: int = MOST_FIXES,
     source: PodSource | None = None,
+    read_queues: ReadQueues | None = None,
 ) -> list[Fix]:
     """Return at most ``limit`` fixes for a ``pod`` without a node, the smallest first; none if it finds a node.
 
     ``explanation`` is that of the pod, if there is one; ``source`` is where it is written, if the cluster does not
-    say that. No fix has all kinds of changes of another one.
+    say that. ``read_queues`` returns Kueue's queues, whose quotas are changed where the pod waits for them. No fix has
+    all kinds of changes of another one.
     """
     if pod.key in scheduler.snapshot.pods.slots:
         return []
@@ -51,14 +54,22 @@ def find_fixes(
             (Proposer(scheduler, pod, source).pod_changes.change_scheduler(name),) for name in scheduler.frameworks
         ]
         return [Fix(changes, node) for changes in proposals if (node := try_changes(scheduler, pod, changes))][:limit]
-    search = _FixSearch(scheduler, pod, limit, source)
+    search = _FixSearch(scheduler, pod, limit, source, read_queues)
     search.run((), explanation)
     return search.fixes
 
 
 class _FixSearch:
-    def __init__(self, scheduler: Scheduler, pod: Pod, limit: int, source: PodSource | None) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        pod: Pod,
+        limit: int,
+        source: PodSource | None,
+        read_queues: ReadQueues | None,
+    ) -> None:
         self._scheduler, self._pod, self._limit, self._source = scheduler, pod, limit, source
+        self._read_queues = read_queues
         self._by_kinds: dict[frozenset[ChangeKind], Fix] = {}
         self._trials = 0
 
@@ -79,19 +90,28 @@ class _FixSearch:
             return
         proposer = Proposer(scheduler, pod, self._source)
         if not explanation.pre_enqueue.ok or explanation.pre_filter is not None:
-            more_changes = self._list_prerequisites(proposer, explanation)
-            if more_changes and rounds:
+            for more_changes in self._list_prerequisites(proposer, explanation) if rounds else ():
                 self.run((*changes, *more_changes), None, rounds - 1)
         elif explanation.chosen is None:
             self._try_proposals(changes, proposer, explanation)
         elif changes:
             self._try(changes)
 
-    def _list_prerequisites(self, proposer: Proposer, explanation: Explanation) -> Proposal:
-        """Return changes without which no node is looked at."""
-        if not explanation.pre_enqueue.ok:
-            return proposer.pod_changes.remove_gates()
-        return claim_changes.change_volume_claims(proposer.snapshot, proposer.pod)
+    def _list_prerequisites(self, proposer: Proposer, explanation: Explanation) -> list[Proposal]:
+        """Return changes without which no node is looked at: any of the proposals will do."""
+        if explanation.pre_enqueue.ok:
+            claims = claim_changes.change_volume_claims(proposer.snapshot, proposer.pod)
+            return [claims] if claims else []
+        waits_for_quota = any(gate.startswith(f"{KUEUE}/") for gate in proposer.pod.gates)
+        queues = self._read_queues() if self._read_queues and waits_for_quota else None
+        if queues is not None:
+            # Most clusters have no queues, and need not wait for their modules.
+            from kschedweb.engine.studies.fixes.quota_changes import list_quota_changes
+
+            # Their gate is not for people to remove.
+            return [(change,) for change in list_quota_changes(queues, proposer.pod)]
+        gates = proposer.pod_changes.remove_gates()
+        return [gates] if gates else []
 
     def _try_proposals(self, changes: Proposal, proposer: Proposer, explanation: Explanation) -> None:
         # Moves and new nodes are larger changes that take longer to find, so they are looked for last.

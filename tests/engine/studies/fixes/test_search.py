@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queueing.explaining.queue_state import read_state
 from kschedweb.engine.studies.fixes.answers import PodState, answer_pod
 from kschedweb.engine.studies.fixes.changes import ChangeKind, Fix
 from kschedweb.engine.studies.fixes.devices import LinkState, find_device_chains
 from kschedweb.engine.studies.fixes.pending import group_pending
 from kschedweb.engine.studies.fixes.search import find_fixes
 from tests.engine.builders import node, pod, scheduler
+from tests.support.seed_queues import list_objects
 
 GPU = "nvidia.com/gpu"
 TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 HOST = "kubernetes.io/hostname"
+NOW = 1_768_482_000.0  # 2026-01-15, 13:00
 
 
 def fixes_for(raw: dict[str, Any], *objects: dict[str, Any]) -> list[Fix]:
@@ -161,3 +164,23 @@ def test_an_answer_says_it_in_a_sentence() -> None:
         == "default/p fits no node: 1 of 2 nodes has the taint dedicated=gpu:NoSchedule; 1 more reason below"
     )
     assert answer.nearest == "a lacks 2 CPU"
+
+
+def test_a_job_that_waits_for_quota_gets_more_of_it() -> None:
+    """The gate of Kueue is not for people to remove; the pod goes to the nodes of the flavor that it then gets."""
+    (flavor, *objects) = list_objects(1, pod="train")
+    flavor["spec"] = {"nodeLabels": {"pool": "batch"}}
+    state = read_state([flavor, *objects], NOW)
+    raw = pod("train", requests={"cpu": "3"})
+    raw["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    here = scheduler(node("a"), node("b", labels={"pool": "batch"}))
+    fixes = find_fixes(here, Pod.from_json(raw), read_queues=lambda: state)
+    assert [fix.sentence for fix in fixes] == [
+        "Raise the quota of ClusterQueue team-a in flavor any: cpu from 4 to 5: then it fits b."
+    ]
+    (change,) = fixes[0].changes
+    assert (change.target, change.after) == (("ClusterQueue", "", "team-a"), {"cpu": "5"})
+    assert '"path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":"5"' in change.command
+    # Where nothing is known of its queues there is the gate alone.
+    (ungated,) = find_fixes(here, Pod.from_json(raw))
+    assert ungated.changes[0].kind is ChangeKind.REMOVE_GATE
