@@ -160,6 +160,11 @@ class PendingReasons:
         """Return (reason, pods), most frequent first. A pod counts under each of its reasons."""
         return Counter(reason for _, reasons in self.by_pod for reason in reasons).most_common()
 
+    def in_namespace(self, namespace: str) -> PendingReasons:
+        """Return those of the pods of ``namespace``; all of them for ""."""
+        prefix = f"{namespace}/" if namespace else ""
+        return PendingReasons([(pod, reasons) for pod, reasons in self.by_pod if pod.key.startswith(prefix)])
+
     def rows_with(self, reason: str) -> list[int]:
         """Return the rows of the pods that have ``reason``."""
         return [pod.row for pod, reasons in self.by_pod if reason in reasons]

@@ -112,12 +112,16 @@ def _describe_reading(scope: PolicyScope) -> dict[str, object]:
 
 def _describe_pending(scope: PolicyScope, pending: selectors.PendingReasons) -> dict[str, object]:
     """Return the context of dashboard/reasons.html: plain causes, and the scheduler's reasons."""
+    counted = {"reasons": pending.count_reasons(), "explained_count": len(pending.by_pod)}
+    return counted | _describe_causes(scope, pending)
+
+
+def _describe_causes(scope: PolicyScope, pending: selectors.PendingReasons) -> dict[str, object]:
+    """Return the context of dashboard/causes.html."""
     assert scope.cluster is not None
     return {
         "causes": group_by_cause(scope.cluster.name, pending.by_pod),
         "decision_prefix": reverse("decision", args=[scope.cluster.name, "-", "-"]).removesuffix("-/-/"),
-        "reasons": pending.count_reasons(),
-        "explained_count": len(pending.by_pod),
     }
 
 
@@ -277,6 +281,9 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
         "other_pods": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
         "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
     }
+    if request.GET.get("pending") == "true":
+        pending = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE)
+        context |= _describe_causes(scope, pending.in_namespace(scope.namespace))
     return render(request, "dashboard/pods.html", context)
 
 

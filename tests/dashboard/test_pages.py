@@ -168,3 +168,14 @@ def test_the_cluster_chosen_last_stays_chosen(
     assert viewer_client.get("/nodes/").context["scope"].cluster.name == "demo"
     viewer_client.get("/clusters/another/")
     assert viewer_client.get("/nodes/").context["scope"].cluster.name == "another"
+
+
+def test_pending_pods_are_blocks_by_cause_as_on_the_overview(client_as: Callable[..., Client], demo: Snapshot) -> None:
+    """Each pod is one block; with a namespace there are its own alone."""
+
+    def count_blocks(address: str) -> int:
+        return len(elements(client_as("viewer").get(address), ".pod-block"))
+
+    assert count_blocks("/pods/?cluster=demo&pending=true") == count_blocks("/?cluster=demo") > 20
+    assert 0 < count_blocks("/pods/?cluster=demo&pending=true&namespace=ml") < 10
+    assert count_blocks("/pods/?cluster=demo") == 0
