@@ -121,8 +121,8 @@ function download(content: Blob, name: string): void {
 export function addFigureMenu(figure: HTMLElement | null, name: string, exports: Exports): void {
   if (!figure || figure.querySelector(":scope > .figure-menu")) return;
   const menu = createElement("details", "menu figure-menu");
-  const summary = createElement("summary", "button small", translate("Save"));
-  summary.setAttribute("aria-label", translate("Save or share this figure"));
+  const summary = createElement("summary", "button small", translate("Export"));
+  summary.setAttribute("aria-label", translate("Export or share this figure"));
   const body = createElement("div", "menu-body");
   const addEntry = (text: string, action: () => void | Promise<void>): HTMLButtonElement => {
     const button = createElement("button", "", text);

@@ -25,7 +25,7 @@ PAGES = {
 
 
 def save(page: Page, figure: Locator, entry: str) -> bytes:
-    figure.get_by_label("Save or share this figure").click()
+    figure.get_by_label("Export or share this figure").click()
     with page.expect_download() as download:
         figure.get_by_role("button", name=entry).click()
     return Path(download.value.path()).read_bytes()
@@ -50,7 +50,7 @@ def test_figures_are_saved(page_as: Callable[..., Page], plain_demo: None, trans
     assert len(numbers) > 12
     assert {len(row) for row in numbers} == {len(numbers[0])}
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    figure.get_by_label("Save or share this figure").click()
+    figure.get_by_label("Export or share this figure").click()
     figure.get_by_role("button", name="Copy link").click()
     expect(page.locator("#announcer")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")

@@ -55,7 +55,8 @@ def test_the_tour_leads_to_a_comparison_that_a_colleague_can_open(run: MadeRun, 
     steps = clauses(TEXT)
     assert len(steps) > 40
     for chapter, effort in efforts(visitor, steps).items():
-        print(f"{effort.clicks:3} clicks, {effort.fields:2} fields, {effort.seconds:5.1f} s  {chapter}")
+        done = f"{effort.clicks:3} clicks, {effort.fields:2} fields, {effort.words:5} words"
+        print(f"{done}, {effort.seconds:5.1f} s  {chapter}")
     # Ada stands where the first person stood.
     assert visitor.page.url == visitor.remembered["the copied link"]
     assert "packing@1" in visitor.page.locator("h1").inner_text()

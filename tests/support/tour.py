@@ -105,10 +105,11 @@ def _of_step(step: str, chapter: str = "") -> Iterator[Clause]:
 
 @dataclass
 class Effort:
-    """Effort of a chapter for a person: clicks and fields to fill in, and the seconds in which the site answered."""
+    """Effort of a chapter for a person: clicks, fields to fill in, words on the pages, and seconds of waiting."""
 
     clicks: int = 0
     fields: int = 0
+    words: int = 0
     seconds: float = 0.0
 
     def add(self, clause: Clause, seconds: float) -> None:
@@ -120,10 +121,15 @@ class Effort:
 def efforts(visitor: Visitor, steps: Iterable[Clause]) -> dict[str, Effort]:
     """Follow ``steps``; the effort of each chapter, in order."""
     by_chapter: dict[str, Effort] = defaultdict(Effort)
+    address = ""
     for clause in steps:
         begun = time.monotonic()
         visitor.follow(clause)
-        by_chapter[clause.chapter].add(clause, time.monotonic() - begun)
+        effort = by_chapter[clause.chapter]
+        effort.add(clause, time.monotonic() - begun)
+        if visitor.page.url != address:
+            address = visitor.page.url
+            effort.words += len(visitor.page.locator("body").inner_text().split())
     return by_chapter
 
 
@@ -175,12 +181,15 @@ class Visitor:
         self._field(clause).fill(self.remembered[clause.target.lower()])
 
     def _choose(self, clause: Clause) -> None:
-        option = self.page.locator("option").filter(has_text=re.compile(rf"^\s*{re.escape(clause.target)}"))
+        options = self.page.locator("option")
+        option = options.filter(has_text=_whole(clause.target))
+        if not option.count():
+            option = options.filter(has_text=re.compile(rf"^\s*{re.escape(clause.target)}"))
         if clause.place:
             field = self._field(clause)
         else:
             field = self._only_visible(self._place(clause).locator("select").filter(has=option), clause.target)
-        # As typing into a list does: the first option that begins so.
+        # As typing into a list does: the option that is called so, or else the first that begins so.
         field.select_option(label=field.locator(option).first.inner_text().strip())
         self._wait_until_settled()
 
