@@ -37,8 +37,8 @@ export function readKubeconfig(text: string): Kubeconfig | null {
     };
   });
   const current = textOf(root, "current-context");
-  const known = contexts.some((context) => context.name === current);
-  return contexts.length ? { contexts, current: known ? current : "" } : null;
+  const isListed = contexts.some((context) => context.name === current);
+  return contexts.length ? { contexts, current: isListed ? current : "" } : null;
 }
 
 /** A name for the cluster of `context`: its last part, as the site accepts names. */
