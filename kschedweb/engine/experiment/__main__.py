@@ -1,6 +1,7 @@
 """The experiment's command line.
 
 python -m kschedweb.engine.experiment run use.csv.gz --seeds 1 2 3 [--policies default water-level future]
+python -m kschedweb.engine.experiment run use.csv.gz --policy mine=mine.yaml --release mine=1.36
 python -m kschedweb.engine.experiment run tuesday.csv.gz --before monday.csv.gz --policies default water-level tidal
 python -m kschedweb.engine.experiment run use.csv.gz --policies default water-level --moves-an-hour 0 0.5 2
 python -m kschedweb.engine.experiment curve moves-monday.json moves-tuesday.json > moves.svg
@@ -17,7 +18,7 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ from kschedweb.engine.experiment.policies import (
     DEFAULT,
     FUTURE,
     PolicyError,
+    PolicyFile,
     list_policies,
     load_configuration,
 )
@@ -40,6 +42,7 @@ from kschedweb.engine.experiment.search import FoundCandidate, search_weights
 from kschedweb.engine.experiment.workload import ExperimentWorkload, Setup, SetupError
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.results import PlanError
+from kschedweb.engine.releases import ReleaseError, read_gates
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
@@ -77,7 +80,26 @@ def _create_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="policies side by side")
     run.add_argument("--policies", nargs="+", metavar="NAME", help=f"some of {', '.join([*list_policies(0), FUTURE])}")
-    run.add_argument("--policy", action="append", default=[], metavar="NAME=FILE", help="a configuration of your own")
+    run.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="a configuration of your own; without --policies only those are run",
+    )
+    run.add_argument(
+        "--release", action="append", default=[], metavar="NAME=RELEASE", help="the kube-scheduler of such a policy"
+    )
+    run.add_argument(
+        "--feature-gates", action="append", default=[], metavar="NAME=GATES", help="such as mine=GangScheduling=true"
+    )
+    run.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="NAME=PATH=FILE",
+        help="a file that arguments of such a policy point at: the path as they write it, and where it is",
+    )
     run.add_argument(
         "--moves-an-hour",
         nargs="+",
@@ -147,35 +169,66 @@ def _parallel_map(processes: int) -> Iterator[Any]:
         yield pool.map
 
 
-def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, Json | str | None]:
-    available: dict[str, Json | str | None] = {**list_policies(nodes), FUTURE: None}
-    names = options.policies or list(available)
+def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, PolicyFile | Json | None]:
+    available: dict[str, Json | None] = {**list_policies(nodes), FUTURE: None}
+    names = options.policies or ([] if options.policy else list(available))
     unknown = [name for name in names if name not in available]
     if unknown:
         raise InputError(f"--policies: {unknown[0]} is not known; known are {', '.join(available)}")
-    chosen = {name: available[name] for name in names}
-    for text in options.policy:
-        name, _, file = text.partition("=")
+    return {**{name: available[name] for name in names}, **_read_policies(options)}
+
+
+def _read_policies(options: argparse.Namespace) -> dict[str, PolicyFile]:
+    """Return the policies of files, each with its release, feature gates and further files."""
+    texts = {
+        name: _read_text(f"--policy {name}", file) for name, _, file in (text.partition("=") for text in options.policy)
+    }
+    releases = _split_by_policy("--release", options.release, texts)
+    gates = _split_by_policy("--feature-gates", options.feature_gates, texts)
+    files = _split_by_policy("--file", options.file, texts)
+    policies = {}
+    for name, text in texts.items():
         try:
-            chosen[name] = Path(file).read_text()
-        except OSError as error:
-            raise InputError(f"--policy {name}: {file}: {error.strerror}") from None
-    return chosen
+            switched = read_gates(",".join(gates[name]))
+        except ReleaseError as error:
+            raise InputError(f"--feature-gates {name}: {error}") from None
+        pointed = (entry.partition("=") for entry in files[name])
+        read_files = {path: _read_text(f"--file {name}", file) for path, _, file in pointed}
+        policies[name] = PolicyFile(text, releases[name][-1] if releases[name] else "", switched, read_files)
+    return policies
+
+
+def _split_by_policy(option: str, entries: Sequence[str], policies: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of NAME=VALUE by policy."""
+    by_policy: dict[str, list[str]] = {name: [] for name in policies}
+    for entry in entries:
+        name, _, value = entry.partition("=")
+        if name not in by_policy:
+            raise InputError(f"{option}: there is no --policy {name}")
+        by_policy[name].append(value)
+    return by_policy
+
+
+def _read_text(option: str, file: str) -> str:
+    try:
+        return Path(file).read_text()
+    except OSError as error:
+        raise InputError(f"{option}: {file}: {error.strerror}") from None
 
 
 def _run_policies(options: argparse.Namespace) -> Json:
     workloads = _create_workloads(options)
     chosen = _choose_policies(options, workloads[0].setup.nodes)
-    for name, document in chosen.items():
-        if document is not None:
-            report.check_document(name, document)
+    for name, policy in chosen.items():
+        if policy is not None:
+            report.check_policy(name, policy)
     movings = [Moving(percent, options.moves_every) for percent in options.moves_an_hour or ()]
     for moving in movings:
         moving.check_interval(workloads[0].setup.interval)
     tasks = [
-        (workload, name, document, moving)
+        (workload, name, policy, moving)
         for workload in workloads
-        for name, document in chosen.items()
+        for name, policy in chosen.items()
         # All others are compared with the default profile, so it runs without moves; the future cannot plan any.
         for moving in (movings if name not in (DEFAULT, FUTURE) and movings else [None])
     ]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from kschedweb import __version__
 from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.config.specs import PluginTrial
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.releases import CURRENT, load
+from kschedweb.engine.releases import CURRENT, ReleaseError, get_release, load
+from kschedweb.engine.values import dataclass
 
 HHE = "HheWaterLevelBalance"
 DEFAULT, FUTURE = "default", "future"
@@ -74,6 +76,30 @@ def load_configuration(document: Any, release: Release = CURRENT) -> Configurati
     if loaded.configuration is None:
         raise PolicyError("; ".join(loaded.errors))
     return loaded.configuration
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A configuration from a file, and the kube-scheduler that reads it."""
+
+    text: str
+    # As ``get_release`` takes them.
+    release: str = ""
+    gates: dict[str, bool] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+    def load(self) -> Configuration:
+        """Return its configuration. Raises PolicyError."""
+        try:
+            release = get_release(self.release, self.gates, self.files)
+        except ReleaseError as error:
+            raise PolicyError(str(error)) from None
+        return load_configuration(self.text, release)
+
+
+def load_policy(policy: PolicyFile | Json) -> Configuration:
+    """Return the configuration of a file or of one of ``list_policies``. Raises PolicyError."""
+    return policy.load() if isinstance(policy, PolicyFile) else load_configuration(policy)
 
 
 def to_text(document: Json) -> str:

@@ -11,7 +11,14 @@ import numpy as np
 
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.moving import Moving
-from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, load_configuration
+from kschedweb.engine.experiment.policies import (
+    DEFAULT,
+    FUTURE,
+    PolicyError,
+    PolicyFile,
+    load_configuration,
+    load_policy,
+)
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay_workload
 from kschedweb.engine.experiment.search import FoundCandidate, create_document
 from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload, Setup
@@ -36,6 +43,8 @@ class ExperimentRun:
     outcome: ReplayResult
     # Percent of running pods that may be moved an hour.
     moves_an_hour: float = 0.0
+    # The kube-scheduler that ran it.
+    engine: str = CURRENT.engine
 
     @property
     def name(self) -> str:
@@ -43,7 +52,8 @@ class ExperimentRun:
 
     def to_dict(self) -> Json:
         moved = {"movesAnHour": self.moves_an_hour} if self.outcome.moves is not None else {}
-        return {"policy": self.policy, "seed": self.seed, **moved, **self.outcome.to_dict()}
+        other_engine = {"engine": self.engine} if self.engine != CURRENT.engine else {}
+        return {"policy": self.policy, "seed": self.seed, **moved, **other_engine, **self.outcome.to_dict()}
 
     def iterate_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield (policy, seed, hours, skew, mean, lowest, highest) after each interval."""
@@ -56,26 +66,30 @@ class ExperimentRun:
             yield (self.name, self.seed, round(hours, 4), *values)
 
 
-def check_document(name: str, document: Any) -> None:
-    """Raise PolicyError with the policy's name if the document cannot be run."""
+def check_policy(name: str, policy: PolicyFile | Json) -> None:
+    """Raise PolicyError with the policy's name if the policy cannot be run."""
     try:
-        load_configuration(document)
+        load_policy(policy)
     except PolicyError as error:
         raise PolicyError(f"{name}: {error}") from None
 
 
 def run_policy(
-    task: tuple[ExperimentWorkload, str, Any], progress: Progress | None = None, moving: Moving | None = None
+    task: tuple[ExperimentWorkload, str, PolicyFile | Json | None],
+    progress: Progress | None = None,
+    moving: Moving | None = None,
 ) -> ExperimentRun:
-    """Replay a workload under a policy by its name and document; ``None`` stands for knowing the future."""
-    workload, name, of_policy = task
-    if of_policy is None:
+    """Replay a workload under a policy with its name; ``None`` stands for knowing the future."""
+    workload, name, policy = task
+    if policy is None:
         return ExperimentRun(name, workload.seed, knowing_future(workload, progress=progress))
-    outcome = replay_workload(workload, load_configuration(of_policy), progress=progress, moving=moving)
-    return ExperimentRun(name, workload.seed, outcome, moving.percent if moving is not None else 0.0)
+    configuration = load_policy(policy)
+    outcome = replay_workload(workload, configuration, progress=progress, moving=moving)
+    percent = moving.percent if moving is not None else 0.0
+    return ExperimentRun(name, workload.seed, outcome, percent, configuration.release.engine)
 
 
-def run_moved(task: tuple[ExperimentWorkload, str, Any, Moving | None]) -> ExperimentRun:
+def run_moved(task: tuple[ExperimentWorkload, str, PolicyFile | Json | None, Moving | None]) -> ExperimentRun:
     """Do as ``run_policy``, with pods moved meanwhile."""
     return run_policy(task[:3], moving=task[3])
 
