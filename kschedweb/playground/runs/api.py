@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
+from kschedweb.playground.reports.report_file import FORMATS, report_response
 from kschedweb.playground.runs import pod_decisions, pod_rows, selectors, services
 from kschedweb.playground.runs.autoscaler_rows import ActionList
 from kschedweb.playground.runs.comparisons import moved_pods
@@ -24,7 +25,6 @@ from kschedweb.playground.runs.models import Comparison, Run
 from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.queues import JobList, queues_json
 from kschedweb.playground.runs.reports.report import comparison_report, run_report
-from kschedweb.playground.runs.reports.report_file import FORMATS, report_response
 from kschedweb.playground.runs.reports.serializers import RunReportSerializer
 from kschedweb.playground.runs.run_policies import NOTHING
 from kschedweb.playground.runs.samples import SampleList

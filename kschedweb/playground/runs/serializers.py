@@ -9,8 +9,8 @@ from rest_framework import serializers
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
-from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.engine.studies.measure.registry import lead_of
+from kschedweb.playground.reports.serializers import GROUP
 from kschedweb.playground.runs import pod_rows, selectors
 from kschedweb.playground.runs.comparisons import measure_rows, moved_pods
 from kschedweb.playground.runs.descheduling import FATES
@@ -51,12 +51,6 @@ class SeedsField(serializers.ListField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"required": False, "default": [1], "min_length": 1, **options})
-
-
-GROUP = serializers.ChoiceField(
-    choices=[group.name for group in GROUPS],
-    help_text="What the measure is about: whether pods run, disruption, balance, cost or speed.",
-)
 
 
 class MeasureSerializer(serializers.Serializer[Any]):

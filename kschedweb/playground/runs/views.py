@@ -15,6 +15,7 @@ from kschedweb.decisions.inquiring.views import kept_decision
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.engine.json_types import Json
+from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.runs import (
     autoscaler_rows,
     charts,
@@ -43,7 +44,6 @@ from kschedweb.playground.runs.maps import (
 )
 from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.reports.report import run_report
-from kschedweb.playground.runs.reports.report_file import report_response
 from kschedweb.playground.runs.run_policies import NOTHING
 from kschedweb.playground.runs.samples import SampleList
 from kschedweb.web.errors import ApplicationError, NotFound

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
+from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.runs import measures, selectors, services
 from kschedweb.playground.runs.comparisons import autoscaler_rows, listing, measure_rows, moved_pods, significance
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
@@ -22,7 +23,6 @@ from kschedweb.playground.runs.forms import ComparisonForm, LookForm
 from kschedweb.playground.runs.link_params import carry_params
 from kschedweb.playground.runs.maps import context as maps
 from kschedweb.playground.runs.reports.report import comparison_report
-from kschedweb.playground.runs.reports.report_file import report_response
 from kschedweb.playground.runs.views import asked_like, asked_revision, player_context
 from kschedweb.playground.scenarios.services import scenario_share
 from kschedweb.web.errors import ApplicationError

@@ -1,18 +1,15 @@
-"""A run or a comparison as one file for people without access to the site: HTML, JSON or CSV.
-
-All three have the same content, with limits: MOST_ROWS pods of each list, MOST_NOTES notes, MOST_TEXT characters of
-each document. The file says what is left out. Charts are those of the pages, with the same limits.
-"""
+"""The reports of a run and of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.utils import timezone
 
 from kschedweb.engine.json_types import Json
+from kschedweb.playground.reports.content import MOST_NOTES, MOST_ROWS, Listing, ReportContent, ReportDocument
 from kschedweb.playground.runs import (
     charts,
     measures,
@@ -39,75 +36,18 @@ from kschedweb.web.durations import format_duration, format_range
 from kschedweb.web.errors import Conflict
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy, MeasureRow
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.web.figures import Chart
 
-MOST_ROWS, MOST_NOTES, MOST_TEXT = 500, 200, 200_000
-CSV_HEAD = ("part", "policy", "seed", "name", "value", "unit", "direction", "text", "group")
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The first rows of a table."""
-
-    name: str
-    label: str
-    head: list[str]
-    rows: list[list[object]]
-    # Number of rows of the whole table.
-    total: int
-    # The sentence in place of an empty table.
-    nothing: str
-
-    @property
-    def left_out(self) -> int:
-        return self.total - len(self.rows)
-
-
-@dataclass(frozen=True)
-class ReportDocument:
-    """A text of the report."""
-
-    label: str
-    text: str
-    # False if the text was cut at MOST_TEXT.
-    whole: bool = True
-
-    @classmethod
-    def from_text(cls, label: str, text: str) -> ReportDocument:
-        return cls(label, text[:MOST_TEXT], len(text) <= MOST_TEXT)
-
 
 @dataclass
-class ReportContent:
-    """The content of a report."""
+class RunReportContent(ReportContent):
+    """The report of a run or a comparison."""
 
-    # "run" or "comparison".
-    kind: str
-    # Name of the file without what tells its format.
-    stem: str
-    title: str
-    # Address of the page on the site.
-    address: str
-    made_at: datetime
-    # Pairs of name and words.
-    facts: list[tuple[str, str]]
-    # Sentences without full stop, as in the two lists that follow.
-    simulated: list[str]
-    omitted: list[str]
-    notes: list[str]
-    # Notes before the cut at MOST_NOTES.
-    notes_total: int
-    # Further fields of JSON.
-    plain: Json
-    listings: list[Listing]
-    documents: list[ReportDocument]
-    # A row for each measure: name, group, unit, values.
-    table: list[Json] = field(default_factory=list)
+    template: ClassVar[str] = "playground/runs/report.html"
+
     # The measures of a run by group.
     measure_groups: list[measures.MeasureGroup] = field(default_factory=list)
     # Filled for comparisons only, as are sides and groups.
@@ -115,8 +55,6 @@ class ReportContent:
     sides: list[ComparedPolicy] = field(default_factory=list)
     groups: list[measure_rows.MovedByPlugin] = field(default_factory=list)
     families: list[tuple[FamilyChart, list[tuple[MeasureRow, Chart]]]] = field(default_factory=list)
-    # Triples of name, label and chart.
-    maps: list[tuple[str, str, Chart]] = field(default_factory=list)
     seeds_said: str = ""
 
     @property
@@ -129,58 +67,8 @@ class ReportContent:
         """The measures that differ, by group."""
         return measure_rows.group_rows(self.lines)
 
-    def to_dict(self) -> Json:
-        """Return the content for JSON."""
-        return {
-            "kind": f"{self.kind.capitalize()}Report",
-            "title": self.title,
-            "address": self.address,
-            "made_at": self.made_at.isoformat(),
-            **self.plain,
-            "simulated": self.simulated,
-            "not_simulated": self.omitted,
-            "notes": self.notes,
-            "notes_total": self.notes_total,
-            "measures": self.table,
-            "lists": [
-                {
-                    "name": listing.name,
-                    "total": listing.total,
-                    "rows": [dict(zip(listing.head, row, strict=True)) for row in listing.rows],
-                }
-                for listing in self.listings
-            ],
-            "documents": [
-                {"name": document.label, "text": document.text, "whole": document.whole} for document in self.documents
-            ],
-        }
 
-    def csv_rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the rows of CSV, with the columns of CSV_HEAD."""
-        yield "about", "", "", "title", "", "", "", self.title, ""
-        for name, words in self.facts:
-            yield "about", "", "", name, "", "", "", words, ""
-        for part, listed in (("simulated", self.simulated), ("not simulated", self.omitted), ("note", self.notes)):
-            for words in listed:
-                yield part, "", "", "", "", "", "", words, ""
-        for measure in self.table:
-            for entry in measure["values"]:
-                cells = (
-                    measure["name"],
-                    entry["value"],
-                    measure["unit"],
-                    measure["better"],
-                    measure["label"],
-                    measure["group"],
-                )
-                yield "measure", entry["policy"], entry["seed"], *cells
-        for listing in self.listings:
-            for row in listing.rows:
-                words = "; ".join(f"{name}: {cell}" for name, cell in zip(listing.head, row, strict=True) if cell != "")
-                yield listing.name, "", "", row[0], "", "", "", words, ""
-
-
-def run_report(run: Run, address: str) -> ReportContent:
+def run_report(run: Run, address: str) -> RunReportContent:
     """Return the report of a run; ``address`` is its page. Raise Conflict if the run is not done."""
     outcome = selectors.load_outcome(run)
     run_measures = measures.list_measures(run)
@@ -218,7 +106,7 @@ def run_report(run: Run, address: str) -> ReportContent:
     return report
 
 
-def comparison_report(comparison: Comparison, address: str) -> ReportContent:
+def comparison_report(comparison: Comparison, address: str) -> RunReportContent:
     """Return the report of a comparison. Raise Conflict while its runs go on, or if the reference has none."""
     sides = measure_rows.list_sides(comparison)
     differences = list(selectors.difference_list(comparison))
@@ -302,7 +190,7 @@ def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, floa
 
 def _start_report(
     kind: str, stem: str, title: str, address: str, revision: ScenarioRevision, runs: Sequence[Run]
-) -> ReportContent:
+) -> RunReportContent:
     """Return the common part of reports: the origin, and what was simulated."""
     document, made_at = revision.document, timezone.now()
     # Reversed, so that the first run of each policy stays.
@@ -311,7 +199,7 @@ def _start_report(
     configurations = [selectors.load_configuration(by_policy[name]) for name in policies]
     gates = provenance.describe_gates(configurations)
     start, notes = provenance.read_base(revision), list(dict.fromkeys(note for run in runs for note in run.notes))
-    return ReportContent(
+    return RunReportContent(
         kind=kind,
         stem=stem,
         title=title,

@@ -1,4 +1,4 @@
-"""Serializers of reports."""
+"""Serializers of the reports of runs and comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kschedweb.playground.runs.serializers import GROUP
+from kschedweb.playground.reports.serializers import ReportSerializer
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -35,57 +35,13 @@ class ReportRunSerializer(serializers.Serializer[Any]):
     engine = serializers.CharField(help_text=_("The version of kschedweb, and the kube-scheduler it stands for."))
 
 
-class ReportValueSerializer(serializers.Serializer[Any]):
-    policy = serializers.CharField()
-    seed = serializers.IntegerField()
-    value = serializers.FloatField(allow_null=True)
-    text = serializers.CharField()
-
-
-class ReportMeasureSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    group = GROUP
-    label = serializers.CharField()  # type: ignore[assignment]
-    unit = serializers.CharField()
-    better = serializers.CharField()
-    sentence = serializers.CharField()
-    values = ReportValueSerializer(many=True)
-
-
-class ReportListSerializer(serializers.Serializer[Any]):
-    """A list of pods, of which the first are here."""
-
-    name = serializers.CharField()
-    total = serializers.IntegerField()
-    rows = serializers.ListField(child=serializers.DictField())
-
-
-class ReportDocumentSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    text = serializers.CharField()
-    whole = serializers.BooleanField()
-
-
-class RunReportSerializer(serializers.Serializer[Any]):
+class RunReportSerializer(ReportSerializer):
     """A run or a comparison with all that is needed to judge it."""
 
     kind = serializers.ChoiceField(choices=["RunReport", "ComparisonReport"])
-    title = serializers.CharField()
-    address = serializers.CharField()
-    made_at = serializers.DateTimeField()
     scenario = ReportScenarioSerializer()
     base = ReportBaseSerializer()
-    policies = serializers.ListField(child=serializers.CharField())
-    seeds = serializers.ListField(child=serializers.IntegerField())
     seed_decides = serializers.ListField(child=serializers.CharField())
-    engine = serializers.ListField(child=serializers.CharField())
     feature_gates = serializers.CharField()
     runs = ReportRunSerializer(many=True)
     name = serializers.CharField(required=False, help_text=_("Of a comparison."))
-    simulated = serializers.ListField(child=serializers.CharField())
-    not_simulated = serializers.ListField(child=serializers.CharField())
-    notes = serializers.ListField(child=serializers.CharField())
-    notes_total = serializers.IntegerField()
-    measures = ReportMeasureSerializer(many=True)
-    lists = ReportListSerializer(many=True)
-    documents = ReportDocumentSerializer(many=True)

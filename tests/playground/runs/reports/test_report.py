@@ -16,6 +16,7 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.playground.reports import content
 from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.runs.reports import report
@@ -124,7 +125,7 @@ def test_lists_and_documents_are_bounded_and_what_is_left_out_is_said(
     client_as: Clients, editor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "MOST_ROWS", 2)
-    monkeypatch.setattr(report, "MOST_TEXT", 50)
+    monkeypatch.setattr(content, "MOST_TEXT", 50)
     comparison = seed_runs.comparison(editor)
     client = client_as("viewer")
     full_report = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()

@@ -11,14 +11,14 @@ from django.contrib.staticfiles import finders
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
-from kschedweb.playground.runs.reports.report import CSV_HEAD
+from kschedweb.playground.reports.content import CSV_HEAD
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import csv_response
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
-    from kschedweb.playground.runs.reports.report import ReportContent
+    from kschedweb.playground.reports.content import ReportContent
 
 FORMATS = ("html", "json", "csv")
 
@@ -55,7 +55,7 @@ def render_page(report: ReportContent) -> str:
         # The licences stand in a comment, which two hyphens would end.
         "licenses": _read_built("charts.js.LEGAL.txt").replace("--", "- "),
     }
-    return render_to_string("playground/runs/report.html", context)
+    return render_to_string(report.template, context)
 
 
 def _read_built(name: str) -> str:
