@@ -406,6 +406,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         "comparison-moved": f"{api}/comparisons/{at.comparison}/moved/",
         "comparison-report": f"{api}/comparisons/{at.comparison}/report/",
     }
+    experiment = f"{api}/experiments/{at.experiment}"
     repository = f"{api}/repositories/{at.repository}"
     of_repository = {"repository": f"{repository}/", "repository-status": f"{repository}/status/"}
     of_live = {
@@ -451,7 +452,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.flown, {"pod-history": f"{api}/clusters/{at.flown.replace('/', '/history/', 1)}/"}),
         (at.grant, {"grant": f"{api}/grants/{at.grant}/"}),
         (at.webhook, {"webhook": f"{webhook}/", "webhook-deliveries": f"{webhook}/deliveries/"}),
-        (at.experiment, {"experiment": f"{api}/experiments/{at.experiment}/"}),
+        (at.experiment, {"experiment": f"{experiment}/", "experiment-report": f"{experiment}/report/"}),
         (at.live, of_live),
         (at.view, {"view": f"{api}/views/{at.view}/"}),
         (at.job, {"job": f"{api}/jobs/{at.job}/"}),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.http import HttpResponse
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from django.urls import reverse as page_address
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,14 +18,20 @@ from kschedweb.accounts.roles import Action
 from kschedweb.engine.json_types import Json
 from kschedweb.playground.experiments import selectors, services
 from kschedweb.playground.experiments.models import Experiment
+from kschedweb.playground.experiments.repeating import recording_file, repeat_command
+from kschedweb.playground.experiments.reports import experiment_report
 from kschedweb.playground.experiments.services import MOST_POLICIES, MOST_SEEDS
+from kschedweb.playground.reports.report_file import FORMATS, report_response
+from kschedweb.playground.reports.serializers import ReportSerializer
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.pages import page_part
 from kschedweb.web.rest import IdempotencyMixin, accepted_response, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from django.db.models import QuerySet
+    from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import ApiRequest
 
@@ -61,13 +70,32 @@ class SeriesSerializer(serializers.Serializer[Any]):
     skew = serializers.ListField(child=serializers.FloatField(), help_text="Highest less lowest node, in points.")
 
 
+class NeededFileSerializer(serializers.Serializer[Any]):
+    """A file that the command reads."""
+
+    name = serializers.CharField(help_text="As the command names it.")
+    address = serializers.CharField(help_text="Where to download it; `` if its policy was deleted.")
+
+
+class RepeatSerializer(serializers.Serializer[Any]):
+    """The command that runs the experiment again, and its files."""
+
+    command = serializers.CharField(source="text")
+    files = NeededFileSerializer(many=True)
+
+
 class OutcomeSerializer(ExperimentSerializer):
     series = serializers.SerializerMethodField()
+    repeat = serializers.SerializerMethodField()
 
     class Meta:
         model = Experiment
-        fields = (*ExperimentSerializer.Meta.fields, "series")
+        fields = (*ExperimentSerializer.Meta.fields, "series", "repeat")
         read_only_fields = fields
+
+    @extend_schema_field(RepeatSerializer)
+    def get_repeat(self, experiment: Experiment) -> Json:
+        return dict(RepeatSerializer(repeat_command(experiment)).data)
 
     @extend_schema(responses=SeriesSerializer(many=True))
     def get_series(self, experiment: Experiment) -> list[Json]:
@@ -82,6 +110,23 @@ class OutcomeSerializer(ExperimentSerializer):
             }
             for series in selectors.list_series(experiment)
         ]
+
+
+class ExperimentReportRunSerializer(serializers.Serializer[Any]):
+    policy = serializers.CharField()
+    seed = serializers.IntegerField()
+    engine = serializers.CharField()
+
+
+class ExperimentReportSerializer(ReportSerializer):
+    """An experiment with all that is needed to judge it and to run it again."""
+
+    kind = serializers.ChoiceField(choices=["ExperimentReport"])
+    recording = serializers.CharField(allow_null=True, help_text="Null for the made-up one.")
+    setup = serializers.DictField(help_text="All values of the set-up.")
+    command = serializers.CharField()
+    files = NeededFileSerializer(many=True)
+    runs = ExperimentReportRunSerializer(many=True)
 
 
 class StartSerializer(serializers.Serializer[Any]):
@@ -145,8 +190,42 @@ class ExperimentDetail(APIView):
         return Response(OutcomeSerializer(selectors.experiment_get(id)).data)
 
 
+AS = OpenApiParameter("as", str, enum=list(FORMATS), description="What file; `json` without it.")
+REPORT = {
+    (200, "application/json"): ExperimentReportSerializer,
+    (200, "text/html"): OpenApiTypes.STR,
+    (200, "text/csv"): OpenApiTypes.STR,
+}
+
+
+class ExperimentReport(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(parameters=[AS], responses=REPORT)
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponseBase:
+        """An experiment as one file: what was replayed, its measures and figures. 409 until it has ended."""
+        address = request.build_absolute_uri(page_address("experiment", args=[id]))
+        report = experiment_report(selectors.experiment_get(id), address)
+        return report_response(report, request.query_params.get("as", "json"))
+
+
+@page_part
+class ExperimentRecording(APIView):
+    action_required = Action.VIEW
+
+    @extend_schema(responses={(200, "application/gzip"): OpenApiTypes.BINARY})
+    def get(self, request: ApiRequest, id: UUID) -> HttpResponse:
+        """The recording that an experiment replays, as gzipped CSV: what the command line reads."""
+        experiment = selectors.experiment_get(id)
+        answer = HttpResponse(selectors.recording_bytes(experiment), content_type="application/gzip")
+        answer["Content-Disposition"] = f'attachment; filename="{recording_file(experiment).name}"'
+        return answer
+
+
 urlpatterns = [
     path("experiments/", ExperimentList.as_view(), name="experiments"),
     path("experiments/start/", ExperimentStart.as_view(), name="experiment-start"),
     path("experiments/<uuid:id>/", ExperimentDetail.as_view(), name="experiment"),
+    path("experiments/<uuid:id>/report/", ExperimentReport.as_view(), name="experiment-report"),
+    path("experiments/<uuid:id>/recording/", ExperimentRecording.as_view(), name="experiment-recording"),
 ]

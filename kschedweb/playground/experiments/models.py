@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from kschedweb.accounts.row_access import Covered
-from kschedweb.jobs.models import Job
+from kschedweb.jobs.models import ENDED, Job
 
 
 class Recording(models.Model):
@@ -48,6 +48,11 @@ class Experiment(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
+
+    @property
+    def has_ended(self) -> bool:
+        """True unless its job waits or runs."""
+        return self.job is None or self.job.state in ENDED
 
 
 class Run(models.Model):

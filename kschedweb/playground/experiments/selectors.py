@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.http import Http404
 
-from kschedweb.decisions.selectors import policy_choices
+from kschedweb.decisions.selectors import policy_choices, profiles_named
 from kschedweb.engine.experiment import UseRecording as EngineRecording
 from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, list_trials
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
 from kschedweb.policies.dialects import WITH_PROFILES
 from kschedweb.web import messages
+from kschedweb.web.errors import ApplicationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
     from django.db.models import QuerySet
+
+    from kschedweb.policies.models import Revision
 
 # The synthetic recording must never change, or stored results could not be compared.
 DEMO_SEED, DEMO_MACHINES = 5, 240
@@ -53,16 +57,41 @@ def recording_read(experiment: Experiment) -> EngineRecording:
     return EngineRecording.from_csv(StringIO(gzip.decompress(bytes(content)).decode(), newline=None))
 
 
+def recording_bytes(experiment: Experiment) -> bytes:
+    """Return the recording that the experiment replays as gzipped CSV text."""
+    if experiment.recording_id is None:
+        return gzip.compress("\n".join(demo_recording().to_csv_lines()).encode(), mtime=0)
+    content = Recording.objects.filter(pk=experiment.recording_id).values_list("content", flat=True).first()
+    if content is None:
+        raise Http404("There is no such recording.")
+    return bytes(content)
+
+
 @lru_cache(maxsize=1)
 def demo_recording() -> EngineRecording:
     """Return the synthetic recording of the site, which is the same every time."""
     return EngineRecording.generate(np.random.default_rng(DEMO_SEED), DEMO_MACHINES)
 
 
-def list_policies() -> list[tuple[str, str]]:
-    """Return the policies to choose from: those of the engine's experiment, and the newest revisions of saved ones."""
+def list_policies(chosen_policies: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return the policies to choose from: those of the engine's experiment, and the newest revisions of saved ones.
+
+    So are other revisions among ``chosen_policies``, as those of an experiment that is run again.
+    """
     built_in = [(name, messages.translate_words(words)) for name, words in _policy_titles().items()]
-    return [*built_in, *policy_choices(WITH_PROFILES)]
+    choices = dict([*built_in, *policy_choices(WITH_PROFILES)])
+    for name in chosen_policies:
+        if "@" in name and name not in choices and find_revision(name):
+            choices[name] = policy_label(name)
+    return list(choices.items())
+
+
+def find_revision(policy: str) -> Revision | None:
+    """Return the saved revision ``policy`` ("name@number"); None if there is none, or if it has no profiles."""
+    try:
+        return profiles_named(policy)
+    except (ApplicationError, Http404):
+        return None
 
 
 def policy_title(policy: str) -> str:
@@ -110,6 +139,13 @@ class PolicySeries:
     @property
     def hours(self) -> list[float]:
         return [round((place + 1) * self.interval / 3600.0, 3) for place in range(self.levels.shape[1])]
+
+
+def run_list(experiment: Experiment) -> list[Run]:
+    """Return the runs so far, in the order of the experiment's policies and seeds, without their levels."""
+    runs = {(run.policy, run.seed): run for run in Run.objects.filter(experiment=experiment).defer("levels")}
+    pairs = [(policy, seed) for policy in experiment.policies for seed in experiment.seeds]
+    return [runs[pair] for pair in pairs if pair in runs]
 
 
 def list_series(experiment: Experiment) -> list[PolicySeries]:

@@ -7,4 +7,5 @@ urlpatterns = [
     moved_route("experiments/", "comparisons", kind="experiment"),
     path("experiments/new/", views.new_experiment, name="experiment-new"),
     path("experiments/<uuid:experiment_id>/", views.show_experiment, name="experiment"),
+    path("experiments/<uuid:experiment_id>/report/", views.download_report, name="experiment-report"),
 ]

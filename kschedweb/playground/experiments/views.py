@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from kschedweb import __version__
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
-from kschedweb.jobs.models import ENDED
 from kschedweb.playground.experiments import charts, selectors, services, tables
-from kschedweb.playground.experiments.forms import ExperimentForm
+from kschedweb.playground.experiments.forms import ExperimentForm, initial_of_query, query_of_experiment
 from kschedweb.playground.experiments.models import Experiment, Recording
+from kschedweb.playground.experiments.repeating import repeat_command
+from kschedweb.playground.experiments.reports import experiment_report
+from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.scenarios.uploads import receive_file
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
-from kschedweb.web.pages import add_errors
+from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
 
 @requires(Action.EDIT)
 def new_experiment(request: PageRequest) -> HttpResponse:
-    """Show the form of a new experiment; a POST starts it."""
-    form = ExperimentForm(request.POST or None, request.FILES or None)
+    """Show the form of a new experiment, filled with what the address names; a POST starts it."""
+    form = ExperimentForm(request.POST or None, request.FILES or None, initial=initial_of_query(request.GET))
     status = 200
     if request.method == "POST":
         status = 400
@@ -40,7 +44,7 @@ def new_experiment(request: PageRequest) -> HttpResponse:
             try:
                 return redirect("experiment", _start_experiment(request.user, form).pk)
             except ApplicationError as error:
-                add_errors(form, error)
+                form.add_service_errors(error)
                 status = error.status
     return render(request, "playground/experiments/new.html", {"form": form}, status=status)
 
@@ -73,10 +77,13 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
     context: dict[str, object] = {
         "experiment": experiment,
         "job": job,
-        "ended": job is None or job.state in ENDED,
+        "ended": experiment.has_ended,
         "may_cancel": job is not None and may_change(request.user, job),
         "policies": [selectors.policy_label(policy) for policy in experiment.policies],
         "series": listed,
+        "again": query_of_experiment(experiment),
+        "repeat": repeat_command(experiment),
+        "version": __version__,
     }
     if listed:
         # Skew is also shown in percent of that under kube-scheduler's defaults.
@@ -99,6 +106,16 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
         }
         context |= {"distribution": charts.distribution_chart(listed)}
     return render(request, "playground/experiments/detail.html", context)
+
+
+@require_safe
+@requires(Action.VIEW)
+@page_part
+def download_report(request: PageRequest, experiment_id: UUID) -> HttpResponseBase:
+    """Return the experiment as one file (?format=html, json or csv)."""
+    address = request.build_absolute_uri(reverse("experiment", args=[experiment_id]))
+    report = experiment_report(selectors.experiment_get(experiment_id), address)
+    return report_response(report, request.GET.get("format", "html"))
 
 
 def _add_percentages(measures: dict[str, float]) -> dict[str, float]:
