@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 HHE = "HheWaterLevelBalance"
+CURVE = f"[data-figure=score-curve-{HHE}] .main-svg"
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_from_the_skew_to_saved_weights(
         page.get_by_role("button", name="Menu").click()
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Policies").click()
     page.get_by_role("link", name="Load curves").click()
-    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    page.wait_for_selector(CURVE)
     page.get_by_role("link", name="Edit weights").click()
     page.wait_for_url("**/policies/default/")  # with its scripts
 
@@ -72,8 +73,9 @@ def test_from_the_skew_to_saved_weights(
     assert (revision.number, revision.comment) == (2, "Fill the lowest nodes first")
 
     page.goto("/load-aware/?cluster=demo&policy=default&revision=2&against=default@1")
-    page.wait_for_selector("[data-figure=score-curves] .main-svg")
-    expect(page.locator("[data-figure=score-curves] .legendtext", has_text=f"{HHE} (default@1)")).to_have_count(1)
+    page.wait_for_selector(CURVE)
+    expect(page.locator(f"[data-figure=score-curve-{HHE}] path.js-line")).to_have_count(2)  # one of them dotted
+    expect(page.locator(f"[data-figure=score-curve-{HHE}] path.point").first).to_be_attached()  # a node
     page.locator("tr.chosen td.score a").first.click()
     expect(page.locator("#cell .arithmetic")).to_contain_text("How ")
     expect(page.locator("#cell .arithmetic")).to_contain_text("Age at the snapshot")
@@ -87,17 +89,18 @@ def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
 ) -> None:
     page = page_as("viewer")
     page.goto("/load-aware/?cluster=demo")
-    page.wait_for_selector("[data-figure=score-curves] .main-svg")
+    page.wait_for_selector(CURVE)
+    before = float(page.locator("#id_average").input_value())
     page.locator("[data-for=id_average]").focus()
     for _ in range(20):
-        page.keyboard.press("ArrowLeft")
-    expect(page.locator("#id_average")).to_have_value("40")
-    page.wait_for_url(re.compile("average=40"))
-    page.wait_for_selector("[data-figure=score-curves] .main-svg")
-    caption = page.locator("#curves figcaption").inner_text()
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#id_average")).to_have_value(f"{before + 10:g}")
+    page.wait_for_url(re.compile(f"average={before + 10:g}"))
+    page.wait_for_selector(CURVE)
+    caption = page.locator("#curves figcaption").first.inner_text()
     page.reload()
-    expect(page.locator("#curves figcaption")).to_have_text(caption)
-    expect(page.locator("#id_average")).to_have_value("40")
+    expect(page.locator("#curves figcaption").first).to_have_text(caption)
+    expect(page.locator("#id_average")).to_have_value(f"{before + 10:g}")
 
 
 @pytest.mark.nightly

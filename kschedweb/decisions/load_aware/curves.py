@@ -81,6 +81,12 @@ class Conditions:
         """Return the usage of the nodes beside the row that makes the mean equal to ``average``."""
         return ((AROUND + 1) * self.average - (self.lowest + 100) / 2) / AROUND
 
+    @property
+    def average_bounds(self) -> tuple[float, float]:
+        """Return the lowest and the highest average that a row from ``lowest`` can have."""
+        middle = (self.lowest + 100) / 2
+        return (AROUND * self.lowest + middle) / (AROUND + 1), (AROUND * 100 + middle) / (AROUND + 1)
+
     def validate(self) -> Conditions:
         """Return these conditions. Raise Unprocessable, which names the values out of range."""
         problems: list[FieldProblem] = [
@@ -97,8 +103,7 @@ class Conditions:
         if self.moving not in MOVING:
             problems.append({"path": "moving", "message": f"Give one of {', '.join(MOVING)}."})
         if not problems and not self.lowest <= self.neighbor_use <= 100:
-            middle = (self.lowest + 100) / 2
-            low, high = (AROUND * self.lowest + middle) / (AROUND + 1), (AROUND * 100 + middle) / (AROUND + 1)
+            low, high = self.average_bounds
             message = f"With a node at every percent from {self.lowest}, the average must be from {low:g} to {high:g}."
             problems.append({"path": "average", "message": message})
         if problems:

@@ -18,9 +18,11 @@ from kschedweb.decisions import selectors
 from kschedweb.decisions.forms import ConditionsForm
 from kschedweb.decisions.load_aware import figures as load_figures
 from kschedweb.decisions.load_aware.answers import contest_sought
-from kschedweb.decisions.load_aware.curves import AGES, Conditions, ScoreCurve, compute_curve
+from kschedweb.decisions.load_aware.curves import AGES, EVERYTHING, Conditions, ScoreCurve, compute_curve
+from kschedweb.decisions.load_aware.node_marks import use_of_contest, use_of_snapshot, usual_average
 from kschedweb.decisions.load_aware.sides import ScoringSide, all_sides
 from kschedweb.decisions.models import Question
+from kschedweb.decisions.snapshots import at_hand, engine_snapshot
 from kschedweb.policies.dialects import WITH_PROFILES
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import load_configuration, profiles_only
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.load_aware.contest import Contest
+    from kschedweb.decisions.load_aware.node_marks import NodeUse
     from kschedweb.policies.models import Revision
 from kschedweb.web.durations import format_duration
 from kschedweb.web.pages import page_part
@@ -56,7 +59,8 @@ def show_load_aware(request: PageRequest) -> HttpResponse:
     part = request.htmx.target if getattr(request, "htmx", False) else ""  # type: ignore[attr-defined]
     base_context = {"revision": revision, **_links_context(request)}
     if part == "curves":
-        return render(request, "decisions/curves.html", {**base_context, **_curves_context(request, sides)})
+        curves_context = _curves_context(request, sides, _find_use(request, revision))
+        return render(request, "decisions/curves.html", {**base_context, **curves_context})
     contest, problem = _find_contest(request, revision)
     if isinstance(contest, Question):
         return redirect("decision-answer", contest.pk)
@@ -64,7 +68,7 @@ def show_load_aware(request: PageRequest) -> HttpResponse:
         return render(request, "decisions/arithmetic.html", _cell_context(request, contest))
     context = {
         **base_context,
-        **_curves_context(request, sides),
+        **_curves_context(request, sides, _find_use(request, revision, contest)),
         "contest": contest,
         "pod_problem": problem,
         "choices": selectors.revisions_to_compare(WITH_PROFILES),
@@ -97,18 +101,37 @@ def _list_sides(revision: Revision) -> list[ScoringSide]:
     return all_sides(load_configuration(revision))
 
 
-def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, object]:
-    """Return the curves under the conditions in the address, or under the defaults if those are invalid."""
-    usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
-    form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
-    conditions = form.conditions if form.is_valid() else Conditions()
+def _find_use(request: PageRequest, revision: Revision, contest: Contest | None = None) -> NodeUse | None:
+    """Return where the nodes of the cluster are on the X axis now; None without a cluster or its figures."""
+    snapshot, moving = scope_of(request).snapshot, request.GET.get("moving", EVERYTHING)
+    if snapshot is None:
+        return None
+    if at_hand(snapshot):
+        return use_of_snapshot(engine_snapshot(snapshot), moving)
+    answer = contest or _find_contest(request, revision)[0]
+    return None if answer is None or isinstance(answer, Question) else use_of_contest(answer, moving)
+
+
+def _curves_context(request: HttpRequest, sides: list[ScoringSide], use: NodeUse | None) -> dict[str, object]:
+    """Return the curves under the conditions in the address, or under the usual ones if those are invalid."""
+    values = {name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}
+    usual = Conditions(average=usual_average(use, Conditions.lowest))
+    initial = {name: getattr(usual, name) for name in CONDITIONS}
+    lowest = values.get("lowest", "")
+    if lowest.isascii() and lowest.isdecimal() and len(lowest) < 3:
+        initial["average"] = usual_average(use, int(lowest))
+    form = ConditionsForm({**initial, **values})
+    conditions = form.conditions if form.is_valid() else usual
     drawn = [compute_curve(side, conditions) for side in sides]
     labelled = [(item.side.label, item) for item in drawn]
     other = selectors.profiles_named(request.GET["against"], "against") if request.GET.get("against") else None
+    changed = _changed_curves(sides, other, conditions)
     return {
         "form": form,
         "conditions": conditions,
-        "chart": load_figures.build_curve_chart(labelled, saved=_changed_curves(sides, other, conditions)),
+        "charts": load_figures.build_small_charts(drawn, use, other=changed),
+        "table": load_figures.build_table(labelled, use, other=changed),
+        "use": use,
         "drawn": drawn,
         "ages": [format_duration(age) for age in AGES],
         "against": other,

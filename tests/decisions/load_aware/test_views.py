@@ -44,9 +44,9 @@ def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewe
     store_use(demo, general_a_1=10.0, general_a_2=90.0)
     response = viewer.get(ADDRESS, {"pod_name": "ml/notebook"})
     page = text(response)
-    names = {trace["name"] for trace in response.context["chart"].figure["data"]}
+    charted = {chart.curve.side.label for chart in response.context["charts"]}
     for side in all_sides():
-        assert side.label in names
+        assert side.label in charted
         assert side.unknown
         assert side.unknown in page
     assert {entrant.side.plugin for entrant in response.context["contest"].entrants} == {
@@ -58,14 +58,54 @@ def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewe
     assert f"{in_force.ages} old at the snapshot" in page
 
 
-def test_the_table_says_what_the_chart_says(viewer: Client) -> None:
-    chart = viewer.get(ADDRESS, {"pod": "5", "average": "30"}).context["chart"]
-    by_name = {trace["name"]: dict(zip(trace["x"], trace["y"], strict=True)) for trace in chart.figure["data"]}
-    assert [row[0] for row in chart.rows] == [f"{percent} %" for percent in range(0, 101, 5)]
-    for row in chart.rows:
+def test_the_table_says_what_the_charts_say(viewer: Client) -> None:
+    context = viewer.get(ADDRESS, {"pod": "5", "average": "30"}).context
+    by_name = {chart.curve.side.label: chart.figure["data"][0] for chart in context["charts"]}
+    assert len(by_name) == len(all_sides())
+    assert [row[0] for row in context["table"].rows] == [f"{percent} %" for percent in range(0, 101, 5)]
+    for row in context["table"].rows:
         percent = int(str(row[0]).removesuffix(" %"))
-        for name, cell in zip(chart.head[1:], row[1:], strict=True):
-            assert cell == ("rejected" if by_name[name][percent] is None else by_name[name][percent])
+        for name, cell in zip(context["table"].head, row, strict=True):
+            if name in by_name:
+                score = by_name[name]["y"][by_name[name]["x"].index(percent)]
+                assert cell == ("rejected" if score is None else score)
+    axes = [(chart.figure["layout"]["xaxis"], chart.figure["layout"]["yaxis"]) for chart in context["charts"]]
+    assert all(pair == axes[0] for pair in axes)
+
+
+def test_nodes_are_marked_where_they_are_on_each_curve(viewer: Client, demo: Snapshot) -> None:
+    """The row of nodes has the mean of the cluster, so that a curve is that of its nodes."""
+    store_use(demo, general_a_1=10.0, general_a_2=90.4)
+    context = viewer.get(ADDRESS).context
+    use, table = context["use"], context["table"]
+    assert (use.by_percent[10], use.by_percent[90], use.count) == (["general-a-1"], ["general-a-2"], 60)
+    assert context["conditions"].average == 40.5
+    for chart in context["charts"]:
+        line, marks = chart.figure["data"][0], chart.figure["data"][-1]
+        assert marks["x"] == [10, 40, 90]
+        assert marks["customdata"][0].removesuffix(": rejected") == "general-a-1"
+        for percent, score, symbol in zip(marks["x"], marks["y"], marks["marker"]["symbol"], strict=True):
+            on_curve = line["y"][line["x"].index(percent)]
+            assert (score, symbol) == ((0, "x") if on_curve is None else (on_curve, "circle"))
+    sentences = {chart.curve.side.key: chart.sentence for chart in context["charts"]}
+    hhe = next(chart.curve for chart in context["charts"] if chart.curve.side.key == "HheWaterLevelBalance")
+    scores = [hhe.scores[percent] for percent in (10, 40, 90)]
+    assert sentences["HheWaterLevelBalance"] == (
+        f"Your 60 nodes score {min(scores)} to {max(scores)}; its peak is at {hhe.top[1]}\N{NO-BREAK SPACE}%."
+    )
+    assert sentences["LoadAwareScheduling"].startswith("Rejects 1 of your 60 nodes; the others score ")
+    assert sentences["NodeResourcesFit"].endswith("it does not tell them apart.")
+    assert [row[1] for row in table.rows if row[1]] == [1, 58, 1]
+    moved = viewer.get(ADDRESS, {"lowest": "50"}, headers={"HX-Request": "true", "HX-Target": "curves"}).context
+    assert not moved["form"].errors
+    assert moved["charts"][0].figure["data"][-1]["x"] == [90]
+
+
+def test_without_figures_of_use_no_node_is_marked(client_as: Callable[[str], Client], no_cluster: None) -> None:
+    context = client_as("viewer").get(ADDRESS).context
+    assert [len(chart.figure["data"]) for chart in context["charts"]] == [1] * len(all_sides())
+    assert context["charts"][0].sentence == "Peaks at 38\N{NO-BREAK SPACE}% with 99."
+    assert context["table"].head[1] == context["charts"][0].curve.side.label
 
 
 def test_a_click_on_a_score_shows_its_arithmetic(viewer: Client, demo: Snapshot) -> None:
@@ -84,7 +124,7 @@ def test_conditions_that_cannot_be_are_said_beside_the_field(viewer: Client) -> 
     [error] = page.context["form"].errors["average"]
     assert error == "With a node at every percent from 0, the average must be from 5 to 95."
     assert elements(page, "#id_average[aria-invalid=true]")
-    assert page.context["conditions"] == Conditions()
+    assert page.context["conditions"] == Conditions(average=page.context["conditions"].average)
     for field, wrong in (("moving", "<b>"), ("pod", "1e9")):
         assert list(viewer.get(ADDRESS, {field: wrong}).context["form"].errors) == [field]
 
@@ -93,9 +133,10 @@ def test_another_policy_is_drawn_beside_where_its_arguments_differ(
     viewer: Client, policy: Callable[[str, str], Revision]
 ) -> None:
     policy("other", OTHER_WEIGHTS)
-    chart = viewer.get(ADDRESS, {"against": "other@1"}).context["chart"]
-    line_names = [trace["name"] for trace in chart.figure["data"]]
-    assert [name for name in line_names if "other@1" in name] == ["HheWaterLevelBalance (other@1), saved"]
+    charts = viewer.get(ADDRESS, {"against": "other@1"}).context["charts"]
+    line_names = [trace["name"] for chart in charts for trace in chart.figure["data"]]
+    assert [name for name in line_names if "other@1" in name] == ["HheWaterLevelBalance (other@1)"]
+    assert [trace["line"]["dash"] for trace in charts[0].figure["data"][:2]] == ["solid", "dot"]
     mine = viewer.get(ADDRESS, {"policy": "other"}).context["drawn"][0]
     assert mine.side.args["windowWeights"] == {"1d": 1}
     assert mine.scores != compute_curve(all_sides()[0], viewer.get(ADDRESS).context["conditions"]).scores
@@ -114,7 +155,7 @@ def test_pods_are_suggested_by_the_server(viewer: Client) -> None:
 def test_without_a_cluster_there_are_curves_all_the_same(client_as: Callable[[str], Client], no_cluster: None) -> None:
     page = client_as("viewer").get(ADDRESS)
     assert page.context["contest"] is None
-    assert elements(page, "[data-figure=score-curves]")
+    assert len(elements(page, ".multiples [data-figure]")) == len(all_sides())
 
 
 def test_the_constant_50_prefers_full_nodes_to_empty_ones(viewer: Client) -> None:
