@@ -1,10 +1,12 @@
-"""The page "Releases": all differences between two releases of kube-scheduler, with examples from the engine."""
+"""The page "Releases": the releases between two of kube-scheduler, each with its differences from the one before it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlencode
 
 from django import forms
@@ -22,6 +24,7 @@ from kschedweb.policies.scope import scope_of
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
+    from kschedweb.engine.config import Release
 
 CHOICES = [(name, f"kube-scheduler {release.label}") for name, release in RELEASES.items()]
 
@@ -43,15 +46,47 @@ def show_releases(request: PageRequest) -> HttpResponse:
     chosen = form.cleaned_data if form.is_valid() else first
     before, after = chosen["first"], chosen["second"]
     query = {"release": after, "baseline_release": before}
+    releases = _release_rows(before, after)
     context = {
         "form": form,
         "first": before,
         "second": after,
         "rehearse": urlencode(query | ({"on": f"cluster:{cluster.name}"} if cluster else {})),
-        "changes": [_change_context(_run_change(change.name)) for change in changes_between(before, after)],
+        "releases": releases,
+        "changes": sum(len(row["changes"]) for row in releases),
+        "others": _other_releases([row["release"].name for row in releases]),
         "gates": _gate_rows(before, after),
     }
     return render(request, "playground/gate/releases.html", context, status=200 if form.is_valid() else 400)
+
+
+class ReleaseRow(TypedDict):
+    """A release of the list."""
+
+    release: Release
+    # The one before it.
+    previous: str
+    changes: list[dict[str, object]]
+
+
+def _release_rows(before: str, after: str) -> list[ReleaseRow]:
+    """Return the releases that an upgrade passes, the newest first, each with its differences from the one before."""
+    changes = changes_between(before, after)
+    return [
+        {
+            "release": RELEASES[name],
+            "previous": previous,
+            "changes": [_change_context(_run_change(change.name)) for change in changes if change.since == name],
+        }
+        for previous, name in reversed(list(pairwise(RELEASES)))
+        if any(change.since == name for change in changes)
+    ]
+
+
+def _other_releases(listed_names: Sequence[str]) -> list[tuple[Release, str]]:
+    """Return the releases that are not listed, the newest first, each with the one before it."""
+    pairs = reversed(list(pairwise(RELEASES)))
+    return [(RELEASES[name], previous) for previous, name in pairs if name not in listed_names]
 
 
 @cache
