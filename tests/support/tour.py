@@ -47,6 +47,13 @@ PATIENCE = 60_000  # milliseconds that a person watches something work before sa
 LEAVES = """one => one.matches('a[href]') || (one.type === 'submit' && !!one.form
     && !one.closest(`#${one.form.dataset.document ?? ''}-fields`))"""
 
+# Words of the page, without the labels of its pictures.
+COUNT_WORDS = """() => {
+    const count = text => text.split(/\\s+/).filter(Boolean).length;
+    const labels = [...document.querySelectorAll('svg text')].filter(text => text.getClientRects().length);
+    return count(document.body.innerText) - count(labels.map(text => text.textContent).join(' '));
+}"""
+
 
 class TourError(AssertionError):
     """A step that cannot be followed; the text says which, and why."""
@@ -129,7 +136,7 @@ def efforts(visitor: Visitor, steps: Iterable[Clause]) -> dict[str, Effort]:
         effort.add(clause, time.monotonic() - begun)
         if visitor.page.url != address:
             address = visitor.page.url
-            effort.words += len(visitor.page.locator("body").inner_text().split())
+            effort.words += visitor.page.evaluate(COUNT_WORDS)
     return by_chapter
 
 
