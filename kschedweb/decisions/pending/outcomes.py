@@ -69,11 +69,7 @@ def figures_version(snapshot: Snapshot, revision: Revision) -> str:
 def weighs_use(snapshot: Snapshot, revision: Revision) -> bool:
     """Return whether a plugin of ``revision`` uses watermarks."""
     rules = load_revision(revision, snapshot.cluster.server_version)
-    if not isinstance(rules, Configuration):
-        return False
-    specs = rules.release.registry.specs
-    points = (refs for profile in rules.profiles for refs in profile.points.values())
-    return any(specs[ref.name].load_aware for refs in points for ref in refs if ref.name in specs)
+    return isinstance(rules, Configuration) and rules.weighs_use
 
 
 def pack_summaries(summaries: Mapping[str, DecisionSummary]) -> bytes:

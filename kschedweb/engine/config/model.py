@@ -54,6 +54,13 @@ class Configuration:
         """Return the document's path of the weight of ``plugin`` at ``score``, in the profile at that position."""
         return f"profiles[{profile}].plugins.score.enabled[{plugin}].weight"
 
+    @property
+    def weighs_use(self) -> bool:
+        """True if a plugin that runs looks at what nodes really use."""
+        specs = self.release.registry.specs
+        refs = (ref for profile in self.profiles for refs in profile.points.values() for ref in refs)
+        return any(specs[ref.name].load_aware for ref in refs if ref.name in specs)
+
     def find_profile(self, scheduler_name: str) -> Profile | None:
         """Return the profile of ``scheduler_name``; ``None`` if there is none."""
         return next((profile for profile in self.profiles if profile.scheduler_name == scheduler_name), None)

@@ -17,8 +17,11 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import READ_AT_ONCE
 from kschedweb.engine.documents.marked_documents import place_problem
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
+from kschedweb.engine.state.watermarks.crane import CraneError, read_annotation, time_zone
 from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError
+from kschedweb.engine.studies.document.parts import NONE as NO_USE
 from kschedweb.engine.studies.document.parts import UsageSource
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
 from kschedweb.playground.scenarios import transfer, uploads
@@ -101,6 +104,35 @@ def snapshot_choices() -> dict[str, str]:
         }
         for pk, name, taken_at, counts in rows.values_list("pk", "cluster__name", "taken_at", "counts")
     }
+
+
+def has_real_use(revision: ScenarioRevision) -> bool:
+    """Return whether anything in ``revision`` says what nodes really use: figures, or annotations of nodes.
+
+    A large cluster is not read, and counts as one with annotations, as do the nodes of records.
+    """
+    document = revision.document
+    if (document.get("use") or {}).get("from", NO_USE) != NO_USE or KEY in revision.text:
+        return True
+    traces = [arrival.get("trace") or {} for arrival in document.get("arrivals") or () if isinstance(arrival, Mapping)]
+    if any(trace.get("format") == FileKind.RECORDS for trace in traces) or not at_hand(revision, seed=1):
+        return True
+    objects = [*load_base(revision).objects, *(document.get("objects") or ())]
+    return any(_is_annotated_with_use(manifest) for manifest in objects if manifest.get("kind") == "Node")
+
+
+def _is_annotated_with_use(node: Json) -> bool:
+    """Return whether an annotation of ``node`` is of kschedweb or crane-scheduler."""
+    annotations = (node.get("metadata") or {}).get("annotations") or {}
+    return KEY in annotations or any(map(_is_crane_reading, map(str, annotations.values())))
+
+
+def _is_crane_reading(text: str) -> bool:
+    try:
+        read_annotation(text, time_zone(""))
+    except CraneError:
+        return False
+    return True
 
 
 # Snapshots and files never change, and the editor reads the base at each change. 80 MB for 10,000 pods on 5,000 nodes.

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.playground.runs import selectors
+from kschedweb.playground.runs import selectors, services
 from kschedweb.playground.runs.models import Comparison, Run
+from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.playground.scenarios.ready import all_ready
+from kschedweb.playground.scenarios.ready_install import ready_place
 from kschedweb.policies.services import policy_create
 from tests.support import seed_runs
 from tests.support.html import elements, html_of
@@ -47,6 +50,32 @@ def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: 
     assert not elements(finished_page, "[data-figure=strip-unscheduled-figure]")
     assert "unscheduled" in [line.measure.name for line in finished_page.context["same"]]
     assert "2 seeds it cannot fall below 0.5" in finished_page.context["seeds_said"]
+
+
+WEIGHS_USE = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins: {score: {enabled: [{name: HheWaterLevelBalance, weight: 5}]}}
+"""
+
+
+def test_a_policy_that_weighs_use_is_told_where_the_scenario_has_none(client_as: Clients, editor: User) -> None:
+    policy_create(name="level", document=WEIGHS_USE, author=editor)
+    ready_place(keys={"spread-one-constraint", "watermarks-of-the-article"})
+    sentence = "level@1 weighs real use; this scenario has none"
+    for key, said in (("spread-one-constraint", True), ("watermarks-of-the-article", False)):
+        revision = next(ready for ready in all_ready() if ready.key == key).id
+        comparison = services.comparison_start(
+            user=editor,
+            revision=ScenarioRevision.objects.get(scenario=revision),
+            policies=["default", "level"],
+            seeds=[1],
+        )
+        page = client_as("editor").get(f"/comparisons/{comparison.pk}/")
+        assert page.context["blind"] == ([1] if said else []), "its nodes are annotated with their use"
+        assert (sentence in text(page)) == said
 
 
 def test_a_new_comparison_is_with_the_default_policy(client_as: Clients, editor: User) -> None:

@@ -15,7 +15,14 @@ from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.runs import measures, selectors, services
-from kschedweb.playground.runs.comparisons import autoscaler_rows, listing, measure_rows, moved_pods, significance
+from kschedweb.playground.runs.comparisons import (
+    autoscaler_rows,
+    listing,
+    measure_rows,
+    moved_pods,
+    real_use,
+    significance,
+)
 from kschedweb.playground.runs.comparisons import charts as comparison_charts
 from kschedweb.playground.runs.descheduling import fight_list
 from kschedweb.playground.runs.family_charts import ChartedRun, family_charts
@@ -99,6 +106,7 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
     context: dict[str, object] = {
         "comparison": comparison,
         "sides": sides,
+        "blind": real_use.list_blind(comparison),
         "engines": measure_rows.list_engines(comparison.runs.all()),
         "ended": ended,
         "may_change": may_change(request.user, comparison),
