@@ -24,7 +24,7 @@ class WatermarksConfig(AppConfig):
 
 
 def record_demo(*, cluster: Any, objects: Any, **_: Any) -> None:
-    """Store a day of recorded use for the demo."""
+    """Store two weeks of recorded use for the demo."""
     from kschedweb.watermarks.demo import demo_record
 
     demo_record(cluster=cluster, objects=objects)

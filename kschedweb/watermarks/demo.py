@@ -1,15 +1,17 @@
-"""A day of use of the demo cluster, computed for its pods from the time and a seed.
+"""Two weeks of use of the demo cluster, computed for its pods from the time and a seed.
 
 Use is a function of time, so equal seed and end give equal figures. Each workload follows the pattern of its namespace:
 shops are busy in the afternoon, batch at night, staging hardly ever. Each pod fluctuates around that with its own
-period.
+period. Databases, models and payments request far more than they use; analytics requests too little.
+
+The last day is recorded every five minutes, the days before it by the hour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from django.utils import timezone
@@ -20,7 +22,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.container_book import book_add
-from kschedweb.watermarks.figures import KINDS, Figure
+from kschedweb.watermarks.figures import AVERAGES, KINDS, MAXIMA, NODE_STATISTICS, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
 from kschedweb.watermarks.models import Resolution
 from kschedweb.watermarks.storage import samples_rollup, samples_store
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
 
 ORIGIN = "demo"
 # Seconds.
-MINUTE, STEP, DAY = 60, 300, 86_400
+MINUTE, STEP, QUARTER, HOUR, DAY = 60, 300, 900, 3600, 86_400
+# All days that are recorded.
+DAYS = 14
+# Seconds between two samples of containers before the last day.
+PAST_STEP = 3 * HOUR
 # The use of the machine itself: cores, and bytes.
 SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 1024 * 1024
 # The share of a node beyond which its pods slow each other down.
@@ -57,17 +63,21 @@ class Habit:
 
 
 HABITS = {
-    "shop": Habit(0.35, 1.25, 14, 0.85),
-    "payments": Habit(0.3, 0.95, 13, 0.7),
+    "shop": Habit(0.3, 1.0, 14, 0.7),
+    "payments": Habit(0.15, 0.45, 13, 0.4),
     "ingress": Habit(0.4, 1.5, 14, 0.5),
-    "analytics": Habit(0.35, 1.3, 2, 0.8, 0.4),
-    "batch": Habit(0.1, 1.2, 3, 0.6, 0.5),
+    "analytics": Habit(0.3, 0.85, 2, 0.7, 0.4),
+    "batch": Habit(0.1, 0.9, 3, 0.6, 0.5),
     "staging": Habit(0.03, 0.2, 11, 0.3, 0.8),
-    "data": Habit(0.35, 0.75, 14, 0.9, 0.2),
-    "ml": Habit(0.55, 0.95, 20, 0.85, 0.1),
+    "data": Habit(0.15, 0.32, 14, 0.42, 0.2),
+    "ml": Habit(0.3, 0.5, 20, 0.4, 0.1),
     "monitoring": Habit(0.4, 0.55, 12, 0.75, 0.15),
 }
 ORDINARY = Habit(0.3, 0.6, 12, 0.6)
+
+
+# Figures by statistic of values [times, objects], of those statistics that are named.
+ComputeFigures: TypeAlias = Callable[[Floats, Iterable[str]], Iterator[tuple[str, Floats]]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,9 @@ class DemoFigures:
 
 
 def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = None) -> None:
-    """Store the day up to ``end`` (seconds of the epoch, by default now) of the demo ``cluster`` of ``objects``."""
+    """Store the two weeks up to ``end`` (seconds of the epoch, by default now) of the demo ``cluster`` of
+    ``objects``.
+    """
     last = timezone.now().timestamp() if end is None else end
     owned = inventory_make(objects)
     owners = {
@@ -90,21 +102,19 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
         for (namespace, pod), place in owned.owners.items()
         if place != WITHOUT_OWNER
     }
-    for kind, recorded in zip(KINDS, record_day(objects, owners, last), strict=True):
-        rows = [
-            (int(at), {Figure(kind, *key): values[row] for key, values in recorded.figures.items()})
-            for row, at in enumerate(recorded.times)
-        ]
-        samples_store(
-            cluster=cluster,
-            kind=kind,
-            names=recorded.names,
-            rows=rows,
-            origin=ORIGIN,
-            resolution=Resolution.FIVE_MINUTES,
-        )
-    used = list(containers_used(objects, last))
-    book_add(cluster=cluster, inventory=owned, rows=used, origin=ORIGIN, peaks=Resolution.FIVE_MINUTES)
+    past, day = Resolution.HOUR, Resolution.FIVE_MINUTES
+    for resolution, record in ((past, record_past), (day, record_day)):
+        for kind, recorded in zip(KINDS, record(objects, owners, last), strict=True):
+            rows = [
+                (int(at), {Figure(kind, *key): values[row] for key, values in recorded.figures.items()})
+                for row, at in enumerate(recorded.times)
+            ]
+            samples_store(
+                cluster=cluster, kind=kind, names=recorded.names, rows=rows, origin=ORIGIN, resolution=resolution
+            )
+    for resolution, times in ((past, _past_times(last)), (day, _day_times(last))):
+        used = list(containers_used(objects, times))
+        book_add(cluster=cluster, inventory=owned, rows=used, origin=ORIGIN, peaks=resolution)
     samples_rollup(cluster=cluster, now=int(last))
 
 
@@ -116,19 +126,58 @@ def record_day(
     ``owners`` maps keys of pods to workloads, "namespace/Kind/name". Nodes are in percent of allocatable, workloads in
     cores and bytes per pod.
     """
-    listed = list(objects)
     last = int(end) // STEP * STEP
     # One more day, for the first time's average of a day.
     minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
-    times = np.arange(last - DAY + STEP, last + STEP, STEP)
+    return _record_figures(list(objects), owners, minutes, _day_times(end), seed, _five_minute_figures)
+
+
+def record_past(
+    objects: Iterable[Json], owners: Mapping[str, str], end: float, seed: int = SEED
+) -> tuple[DemoFigures, DemoFigures]:
+    """Return the days before the day up to ``end`` as ``record_day`` does, by the hour.
+
+    They are made of four values an hour, so that two weeks take no longer than a day.
+    """
+    last = _past_end(end)
+    # One more day, for the first time's average of a day.
+    quarters = np.arange(last - DAYS * DAY + QUARTER, last + QUARTER, QUARTER)
+    hours = np.arange(last - (DAYS - 1) * DAY + HOUR, last + HOUR, HOUR)
+    return _record_figures(list(objects), owners, quarters, hours, seed, _hourly_figures)
+
+
+def _past_end(end: float) -> int:
+    """Return the last full hour before the day up to ``end``."""
+    return (int(end) // STEP * STEP - DAY) // HOUR * HOUR
+
+
+def _past_times(end: float) -> NDArray[np.int64]:
+    last = _past_end(end)
+    return np.arange(last - (DAYS - 1) * DAY + PAST_STEP, last + PAST_STEP, PAST_STEP)
+
+
+def _day_times(end: float) -> NDArray[np.int64]:
+    last = int(end) // STEP * STEP
+    return np.arange(last - DAY + STEP, last + STEP, STEP)
+
+
+def _record_figures(
+    listed: list[Json],
+    owners: Mapping[str, str],
+    times: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    seed: int,
+    compute: ComputeFigures,
+) -> tuple[DemoFigures, DemoFigures]:
+    """Return the figures at ``ends``, which ``compute`` makes of the use at ``times``."""
     nodes, pods, on = _running_pods(listed)
     place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
-    cpu, memory, cores, size = _compute_used(nodes, pods, on, minutes, seed)
+    cpu, memory, cores, size = _compute_used(nodes, pods, on, times, seed)
     use = {
         "cpu": 100 * (_sum_by_group(cpu, on, len(nodes)) + SYSTEM_CPU) / cores,
         "memory": 100 * np.minimum(_sum_by_group(memory, on, len(nodes)) + SYSTEM_MEMORY, FULL * size) / size,
     }
-    by_node = {(name, key): values for name, rows in use.items() for key, values in _node_figures(rows)}
+    by_node = {(name, key): values for name, rows in use.items() for key, values in compute(rows, NODE_STATISTICS)}
     keys = [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods]
     workloads = sorted({owners[key] for key in keys if key in owners})
     index = {name: column for column, name in enumerate(workloads)}
@@ -137,18 +186,18 @@ def record_day(
     by_workload = {
         (name, key): values
         for name, rows in (("cpu", cpu), ("memory", memory))
-        for key, values in _window_averages(_sum_by_group(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count)
+        for key, values in compute(
+            _sum_by_group(rows[:, mine >= 0], mine[mine >= 0], len(workloads)) / count, WORKLOAD_STATISTICS
+        )
     }
-    return DemoFigures(times, list(place), by_node), DemoFigures(times, workloads, by_workload)
+    return DemoFigures(ends, list(place), by_node), DemoFigures(ends, workloads, by_workload)
 
 
 def containers_used(
-    objects: Iterable[Json], end: float, seed: int = SEED
+    objects: Iterable[Json], times: NDArray[np.int64], seed: int = SEED
 ) -> Iterator[tuple[int, dict[tuple[str, str, str], dict[str, float]]]]:
-    """Yield the use of each container at each five minutes of the day up to ``end``: a pod's use, split by requests."""
+    """Yield the use of each container at each of ``times`` (seconds of the epoch): a pod's use, split by requests."""
     nodes, pods, on = _running_pods(list(objects))
-    last = int(end) // STEP * STEP
-    times = np.arange(last - DAY + STEP, last + STEP, STEP)
     cpu, memory, _, _ = _compute_used(nodes, pods, on, times, seed)
     parts = []
     for column, pod in enumerate(pods):
@@ -212,20 +261,36 @@ def _compute_demand(pods: list[Json], times: NDArray[np.int64], seed: int) -> tu
     return cpu, np.array([pair[1] for pair in requests]) * filled
 
 
-def _node_figures(rows: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yield the statistics of nodes at each step of the second day, from values for each minute of two days."""
-    yield "5m", _moving_mean(rows, 5)
-    yield from _window_averages(rows)
-    # The variance is the mean of the squares minus the square of the mean; rounding may make it slightly negative.
-    yield "15m_std", np.sqrt(np.maximum(0.0, _moving_mean(rows * rows, 15) - _moving_mean(rows, 15) ** 2))
+def _five_minute_figures(rows: Floats, statistics: Iterable[str]) -> Iterator[tuple[str, Floats]]:
+    """Yield ``statistics`` at each step of the second day, from values for each minute of two days."""
     five = rows.reshape(len(rows) // 5, 5, -1).mean(axis=1)
-    yield "1h_max", np.lib.stride_tricks.sliding_window_view(five, 12, axis=0).max(axis=-1)[-DAY // STEP :]
-    yield "1d_max", np.lib.stride_tricks.sliding_window_view(five, 288, axis=0).max(axis=-1)[-DAY // STEP :]
+    for key in statistics:
+        if key in MAXIMA:
+            windows = np.lib.stride_tricks.sliding_window_view(five, MAXIMA[key] // STEP, axis=0)
+            yield key, windows.max(axis=-1)[-DAY // STEP :]
+        elif key == "15m_std":
+            # The variance is the mean of the squares minus the square of the mean; rounding may make it slightly
+            # negative.
+            variance = _moving_mean(rows * rows, 15) - _moving_mean(rows, 15) ** 2
+            yield key, np.sqrt(np.maximum(0.0, variance))
+        else:
+            yield key, _moving_mean(rows, AVERAGES[key] // MINUTE)
 
 
-def _window_averages(rows: Floats) -> Iterator[tuple[str, Floats]]:
-    for key, width in (("15m", 15), ("1h", 60), ("1d", 1440)):
-        yield key, _moving_mean(rows, width)
+def _hourly_figures(rows: Floats, statistics: Iterable[str]) -> Iterator[tuple[str, Floats]]:
+    """Yield ``statistics`` at each hour from the second day on, from values for each quarter of an hour."""
+    quarters = rows.reshape(len(rows) // 4, 4, -1)
+    mean, highest = quarters.mean(axis=1), quarters.max(axis=1)
+    hours = len(mean) - DAY // HOUR
+    for key in statistics:
+        if key in MAXIMA:
+            windows = np.lib.stride_tricks.sliding_window_view(highest, MAXIMA[key] // HOUR, axis=0)
+            yield key, windows.max(axis=-1)[-hours:]
+        elif key == "15m_std":
+            yield key, quarters.std(axis=1)[-hours:]
+        else:
+            windows = np.lib.stride_tricks.sliding_window_view(mean, max(AVERAGES[key] // HOUR, 1), axis=0)
+            yield key, windows.mean(axis=-1)[-hours:]
 
 
 def _moving_mean(rows: Floats, width: int) -> Floats:

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kschedweb.accounts.models import User
+from kschedweb.clusters.prices.models import PriceSheet
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.clusters.services import demo_load
@@ -35,6 +36,7 @@ def take_screenshot(page: Page, name: str) -> None:
 @pytest.fixture
 def demo(live_server: Any, admin: User) -> Snapshot:
     snapshot = demo_load(user=admin).snapshots.get()
+    PriceSheet.objects.all().delete()
     nodes = [raw["metadata"]["name"] for raw in snapshot_objects(snapshot) if raw["kind"] == "Node"]
     seed.measured("demo", nodes, hours=1, end=snapshot.taken_at.timestamp())
     return snapshot

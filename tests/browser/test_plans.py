@@ -49,7 +49,7 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
     expect(line).to_contain_text("nodes could go, saving")
     take_screenshot(page, "plan-overview")
     line.click()
-    expect(page.locator("h1")).to_contain_text("bring the empty nodes from")
+    expect(page.locator("h1")).to_contain_text("bring the cost from")
     expect(page.locator("[data-bound]")).to_contain_text("needed for that; this plan has")
     axe(page)
     take_screenshot(page, "plan")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from math import floor, log10
+from typing import TYPE_CHECKING
 
-from kschedweb.advice.costs.columns import NodeColumns
+from kschedweb.advice.costs.columns import NodeColumns, nodes_of
+from kschedweb.clusters.prices.services import prices_save
+from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.pricing.price_table import CAPACITY_TYPE, KIND, VERSION
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Cluster
 
 NOTE = "Invented example prices"
 CURRENCY = "EUR"
@@ -18,6 +24,13 @@ SPOT = 0.4
 # Kinds of nodes in the table.
 MAX_KINDS = 200
 _GIB = float(1 << 30)
+
+
+def prices_invent(*, cluster: Cluster) -> None:
+    """Save example prices of the nodes of ``cluster``, which has none yet."""
+    snapshot = snapshot_current(cluster)
+    assert snapshot is not None
+    prices_save(user=None, cluster=cluster, text=build_example_table(nodes_of(snapshot)), expected=0)
 
 
 def build_example_table(nodes: NodeColumns) -> str:

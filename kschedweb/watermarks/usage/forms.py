@@ -18,8 +18,14 @@ from kschedweb.web.moments import MomentField
 from kschedweb.web.translating import gettext_lazy as _
 
 # Seconds.
-RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}
-RANGE_WORDS = {"1h": _("1 hour"), "6h": _("6 hours"), "24h": _("24 hours"), "7d": _("7 days")}
+RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400, "14d": 14 * 86_400}
+RANGE_WORDS = {
+    "1h": _("1 hour"),
+    "6h": _("6 hours"),
+    "24h": _("24 hours"),
+    "7d": _("7 days"),
+    "14d": _("14 days"),
+}
 RESOURCES = {"cpu": "CPU", "memory": _("Memory")}
 STATISTICS = {key: capfirst(WORDS[key]) for key in NODE_STATISTICS}
 ORDERS = {"use": _("Hottest first"), "name": _("By name")}

@@ -13,6 +13,7 @@ from kschedweb.accounts.models import User
 from kschedweb.advice.plans import offers, scenario_trials, selectors, services, tasks
 from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.models import Cluster, Snapshot
+from kschedweb.clusters.prices.models import PriceSheet
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.services import demo_load
 from kschedweb.engine.releases import get_release
@@ -202,6 +203,7 @@ class TestOffer:
         self, client_as: Callable[..., Any], editor: User, policy: Any
     ) -> None:
         snapshot = demo_load(user=editor).snapshots.get()
+        PriceSheet.objects.all().delete()
         client = client_as("viewer")
         assert not elements(client.get("/?cluster=demo"), "[data-plan]"), "never worked out in a request"
         question = Question.objects.get(offers=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from kschedweb.watermarks import demo as recorded
@@ -23,6 +24,7 @@ END = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
 @pytest.fixture
 def used_demo(demo: Snapshot, demo_objects: list[dict[str, object]]) -> Snapshot:
     inventory = inventory_make(demo_objects)
-    rows = list(recorded.containers_used(demo_objects, END))[::12]  # one an hour
+    hours = np.arange(int(END) - 24 * 3600 + 3600, int(END) + 3600, 3600)
+    rows = list(recorded.containers_used(demo_objects, hours))
     book_add(cluster=demo.cluster, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
     return demo

@@ -83,7 +83,7 @@ def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured_cl
     [
         ({"resource": "disk"}, "Choose one of cpu, memory."),
         ({"statistic": "2h"}, "Choose one of 5m"),
-        ({"range": "1y"}, "Choose one of 1h, 6h, 24h, 7d."),
+        ({"range": "1y"}, "Choose one of 1h, 6h, 24h, 7d, 14d."),
         ({"from": "yesterday"}, "such as 2026-11-20T09:00"),
         ({"from": "2026-11-21T09:00", "to": "2026-11-21T08:00"}, "The time must end after it begins."),
         ({"from": "2020-01-01T00:00"}, "At most 366 days"),
