@@ -72,6 +72,8 @@ class Job(models.Model):
     restartable = models.BooleanField(default=False)
     # True if it takes no place in a worker: no turn, no limit.
     apart = models.BooleanField(default=False, db_default=False)
+    # True if it gives way to all other jobs: it begins only when none of them waits or runs.
+    idle = models.BooleanField(default=False, db_default=False)
     # When the broker last got its message.
     sent_at = models.DateTimeField(null=True)
     # True if the broker was away when it should have got the message.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterator
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +22,7 @@ from kschedweb.accounts.reach import unrestricted
 from kschedweb.celery import app
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import Job, JobState
-from kschedweb.jobs.turns import Turn, in_turn
+from kschedweb.jobs.turns import Turn, count_running, in_turn
 from kschedweb.web.errors import Conflict, Unavailable
 from kschedweb.web.redaction import redact_text
 
@@ -36,7 +39,19 @@ SILENT = timedelta(seconds=60)
 # The broker may have lost a message of so long ago whose job is still queued.
 UNSENT = timedelta(minutes=3)
 MAX_ATTEMPTS = 2
+# True while what is started gives way to all other jobs.
+_idle: ContextVar[bool] = ContextVar("idle", default=False)
 WORKER_STOPPED = "The worker stopped before the job ended. Start it again."
+
+
+@contextlib.contextmanager
+def when_idle(idle: bool = True) -> Iterator[None]:
+    """Let jobs that are started within give way to all others, and those that they start themselves."""
+    token = _idle.set(idle)
+    try:
+        yield
+    finally:
+        _idle.reset(token)
 
 
 @transaction.atomic
@@ -57,7 +72,7 @@ def job_start(
     """
     task = task_of(kind)
     in_thread = bool(task.in_thread)
-    theirs = Job.objects.filter(created_by=user, apart=False)
+    theirs = Job.objects.filter(created_by=user, apart=False, idle=_idle.get())
     if user is not None and not in_thread and not asked_before:
         _refuse_more(theirs)
     job = Job.objects.create(
@@ -69,6 +84,7 @@ def job_start(
         private=private,
         request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
         apart=in_thread,
+        idle=_idle.get(),
     )
     audit.record(user, "job.started", job, job.title, kind=job.kind)
 
@@ -138,9 +154,11 @@ def job_take() -> Job | None:
 @transaction.atomic
 def _claim_turn(turn: Turn) -> Job | None:
     """Claim the job, unless somebody else did, or its person has enough running. One worker at a time per person."""
+    if turn.idle:
+        return job_claim(str(turn.job)) if not count_running() else None
     if turn.person is not None:
         get_user_model().objects.select_for_update(no_key=True).filter(pk=turn.person).first()
-    running = Job.objects.filter(created_by=turn.person, state=JobState.RUNNING, apart=False).count()
+    running = Job.objects.filter(created_by=turn.person, state=JobState.RUNNING, apart=False, idle=False).count()
     return job_claim(str(turn.job)) if running < settings.JOBS_RUNNING else None
 
 

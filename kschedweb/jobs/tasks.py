@@ -103,7 +103,7 @@ def _run_job(function: JobFunction, job: Job) -> None:
     """Run a job. Errors about lack of memory are raised, because only the parent process has the memory to report
     them.
     """
-    with _as_asked(job):
+    with _as_asked(job), services.when_idle(job.idle):
         _run_as_asked(function, job)
 
 

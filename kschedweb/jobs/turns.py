@@ -1,4 +1,7 @@
-"""The order of queued jobs: people are served one after the other, however many jobs each has queued."""
+"""The order of queued jobs: people are served one after the other, however many jobs each has queued.
+
+Idle jobs come after all others, and begin when no other job runs.
+"""
 
 from __future__ import annotations
 
@@ -26,26 +29,45 @@ class Turn(NamedTuple):
 
     job: UUID
     person: int | None
-    # How many of the person's jobs run when it is this job's turn.
+    # How many of the person's jobs run when it is this job's turn; for an idle job, how many of all.
     running: int
+    # True if it gives way to all other jobs.
+    idle: bool = False
 
     @property
     def is_allowed(self) -> bool:
-        return self.running < settings.JOBS_RUNNING
+        return self.running < (1 if self.idle else settings.JOBS_RUNNING)
 
 
 def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
     """Yield the queued jobs in the order in which they are taken, each as if those before it were running.
 
     Next is the person with the fewest running jobs, and among these the one who was served longest ago. A person's own
-    jobs come in the order in which they were queued. Jobs apart are left out; ``kinds`` limits the jobs to these kinds.
+    jobs come in the order in which they were queued. Last are the idle jobs. Jobs apart are left out; ``kinds`` limits
+    the jobs to these kinds.
     """
     queued: dict[int | None, deque[UUID]] = defaultdict(deque)
+    idle_jobs: list[tuple[UUID, int | None]] = []
     rows = Job.objects.filter(state=JobState.QUEUED, apart=False).order_by("created_at", "id")
     if kinds is not None:
         rows = rows.filter(kind__in=kinds)
-    for pk, person in rows.values_list("pk", "created_by_id"):
-        queued[person].append(pk)
+    for pk, person, idle in rows.values_list("pk", "created_by_id", "idle"):
+        if idle:
+            idle_jobs.append((pk, person))
+        else:
+            queued[person].append(pk)
+    yield from _in_turn_of_people(queued)
+    if idle_jobs:
+        running = count_running()
+        yield from (Turn(pk, person, running + place, idle=True) for place, (pk, person) in enumerate(idle_jobs))
+
+
+def count_running() -> int:
+    """Return how many jobs of all people run."""
+    return Job.objects.filter(state=JobState.RUNNING, apart=False).count()
+
+
+def _in_turn_of_people(queued: dict[int | None, deque[UUID]]) -> Iterator[Turn]:
     figures = _counts_by_person(set(queued))
     # Of two people who were never served, the one who queued first. ``place`` also keeps people from being compared.
     waiting = [(*figures.get(person, (0, NEVER)), place, person) for place, person in enumerate(queued)]
@@ -66,7 +88,7 @@ def _counts_by_person(people: set[int | None]) -> dict[int | None, tuple[int, da
     if None in people:
         theirs |= Q(created_by__isnull=True)
     running = Count("pk", filter=Q(state=JobState.RUNNING))
-    rows = Job.objects.filter(theirs, apart=False).values("created_by_id").order_by()
+    rows = Job.objects.filter(theirs, apart=False, idle=False).values("created_by_id").order_by()
     counts = rows.annotate(running=running, served=Max("started_at"))
     return {row["created_by_id"]: (row["running"], row["served"] or NEVER) for row in counts}
 

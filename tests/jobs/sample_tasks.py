@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import structlog
 
+from kschedweb.jobs.services import job_start
 from kschedweb.jobs.tasks import job_task
 from kschedweb.web.errors import ApplicationError
 
@@ -29,6 +30,12 @@ def count(progress: Any, to: int, pause: float = 0.0) -> dict[str, Any]:
 @job_task(name="tests.count_again", restartable=True)
 def count_again(progress: Any, to: int, pause: float = 0.0) -> dict[str, Any]:
     return _count(progress, to, pause)
+
+
+@job_task(name="tests.start_another")
+def start_another(progress: Any) -> dict[str, Any]:
+    job_start("tests.count", title="Count", params={"to": 1}, user=None)
+    return {}
 
 
 @job_task(name="tests.refuse")

@@ -53,6 +53,31 @@ def take_jobs(count: int, end: bool = True) -> list[str | None]:
     return usernames
 
 
+def test_idle_jobs_come_last_and_begin_when_nothing_else_runs(editor: User) -> None:
+    idle = queued(None, 2, idle=True)
+    theirs = queued(editor, 2)
+    assert [turn.job for turn in turns.in_turn()] == [job.pk for job in (*theirs, *idle)]
+    first, second = services.job_take(), services.job_take()
+    assert {first, second} == set(theirs)
+    assert services.job_take() is None, "others still run"
+    for job in (first, second):
+        assert job is not None
+        services.job_succeed(job, {})
+    assert services.job_take() == idle[0]
+    assert services.job_take() is None, "one at a time"
+    newcomer = queued(editor)
+    assert services.job_take() == newcomer[0], "nobody waits for it"
+
+
+def test_what_an_idle_job_starts_is_idle_too(sent_ids: list[str]) -> None:
+    with services.when_idle():
+        assert services.job_start("tests.start_another", title="Start", params={}, user=None).idle
+    job = Job.objects.get()
+    sample_tasks.start_another(str(job.pk))
+    assert Job.objects.filter(kind="tests.count").get().idle
+    assert not services.job_start("tests.count", title="Count", params={"to": 1}, user=None).idle
+
+
 def test_another_s_first_job_does_not_wait_for_sixty_of_one_person(editor: User, admin: User) -> None:
     queued(editor, 60)
     assert take_jobs(3) == ["editor"] * 3

@@ -114,16 +114,19 @@ def turn_do(sweep: Sweep, worker: str) -> int:
     if job is None or trial is None:
         _finish_or_wait(sweep, job)
         return 0
-    # Sent before the trials, so that an idle worker joins while this one is busy.
-    turn_send(sweep)
-    over, count = time.monotonic() + TURN, 0
+    # Sent before the trials, so that an idle worker joins while this one is busy. A sweep that gives way takes one
+    # worker, for a trial at a time.
+    if not job.idle:
+        turn_send(sweep)
+    over, count = time.monotonic() + (0.0 if job.idle else TURN), 0
     while trial is not None:
         if not _do_trial(sweep, trial, job):
             return count
         count += 1
         # After this turn, the worker with the next message continues.
         trial = trial_claim(sweep, worker) if time.monotonic() <= over else None
-    _end_if_done(sweep, job)
+    if not _end_if_done(sweep, job) and job.idle:
+        turn_send(sweep)
     return count
 
 
