@@ -1,7 +1,7 @@
 """The content of a new data folder: the tables, the demo, and the ready scenarios with their runs.
 
 Copying all that takes a hundredth of the time that making it does. So the first start of a checkout keeps a copy, and a
-wheel brings one along. It holds no person and no secret.
+wheel brings one along, with the examples (jobs/examples.py) finished. It holds no person and no secret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from kschedweb.build import FILES
 
 FOLDER = FILES / "firstdata"
 PACKAGE = Path(__file__).parent
-SOURCES = ("**/migrations/*.py", "clusters/demo.py", "watermarks/demo.py", "playground/scenarios/ready/**/*.yaml")
+SOURCES = (
+    "**/migrations/*.py",
+    "**/example.py",
+    "**/examples.py",
+    "clusters/demo*.py",
+    "watermarks/demo.py",
+    "playground/scenarios/ready/**/*.yaml",
+)
 """The files of the package that a copy is made from; their checksum is its name."""
 
 

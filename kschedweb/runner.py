@@ -199,7 +199,25 @@ def prepare_database() -> None:
     call_command("load_demo")
     call_command("load_scenarios")
     if made_here:
+        from kschedweb.jobs.examples import examples_want
+
+        examples_want()
         firstdata.keep_copy(database)
+
+
+def prepare_first_data() -> None:
+    """Make the data that a wheel brings along: with the examples, made by a worker as on any site."""
+    prepare_database()
+    from django.db import connection
+
+    from kschedweb.jobs.examples import examples_start
+    from kschedweb.jobs.selectors import unfinished_count
+
+    start_worker()
+    examples_start()
+    while unfinished_count():
+        threading.Event().wait(0.2)
+    firstdata.keep_copy(Path(connection.settings_dict["NAME"]))
 
 
 def serve_site(host: str, listener: socket.socket, sandbox: SandboxHost | None = None) -> None:
@@ -276,8 +294,25 @@ def announce_ready(web: uvicorn.Server, host: str, port: int) -> None:
         if web.started:
             print_step(f"kschedweb is ready: http://{display_host}:{port}/ (Ctrl-C stops it)")
             processes.prepare_nursery()
+            start_examples()
 
     threading.Thread(target=wait, name="announce", daemon=True).start()
+
+
+def start_examples() -> None:
+    """Have the examples made that a new data folder begins with, in the background."""
+    from django.db import DatabaseError, connection
+
+    from kschedweb.jobs.examples import examples_start
+
+    if not variables.EXAMPLES.read():
+        return
+    try:
+        # The site runs without them, and its next start tries again.
+        with contextlib.suppress(DatabaseError):
+            examples_start()
+    finally:
+        connection.close()
 
 
 def stop_all(

@@ -167,7 +167,13 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             maximum=1000,
         ),
     ),
-    "Sandbox": (
+    "Sandbox and examples": (
+        EXAMPLES := Boolean(
+            "KSCHEDWEB_EXAMPLES",
+            "`make run` fills the lists of a new data folder with one [example](operations.md#examples) each. `false`: "
+            "they begin empty. Scaled out there are none.",
+            default=True,
+        ),
         SANDBOX := Boolean(
             "KSCHEDWEB_SANDBOX",
             "`make run` starts the [sandbox](sandbox.md). `false`: no sandbox, and no page of it. Scaled out there is "

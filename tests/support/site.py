@@ -95,7 +95,9 @@ class MadeRun:
         self.port = free_port()
         self.site = Site(f"http://127.0.0.1:{self.port}")
         self.log = folder / "make-run.log"
-        self.env = clean_environment(KSCHEDWEB_PORT=str(self.port), KSCHEDWEB_DATA_DIR=str(folder / "data"), **settings)
+        # Examples would take the time of the machine while a test waits for something else.
+        usual = {"KSCHEDWEB_EXAMPLES": "false", "KSCHEDWEB_PORT": str(self.port)}
+        self.env = clean_environment(**usual | {"KSCHEDWEB_DATA_DIR": str(folder / "data"), **settings})
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

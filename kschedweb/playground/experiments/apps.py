@@ -10,6 +10,10 @@ class ExperimentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from kschedweb.jobs.examples import SiteExample, register_example
         from kschedweb.jobs.retention import IDLE
 
+        register_example(
+            SiteExample("experiment", "kschedweb.playground.experiments.example.experiment_example", place=40)
+        )
         register_rules(RetentionRule("experiments.Experiment", "created_at", "work", IDLE))

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
 from django.db import transaction
 
@@ -25,11 +26,12 @@ from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import FUTURE, PolicyError, engine_of, list_policies, load_configuration
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import SimulationError
+from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.experiments import selectors
 from kschedweb.playground.experiments.models import Experiment, Recording, Run
 from kschedweb.policies.selectors import load_configuration as of_revision
-from kschedweb.web.errors import ApplicationError, NotFound, TooLarge, Unprocessable
+from kschedweb.web.errors import ApplicationError, Conflict, NotFound, TooLarge, Unprocessable
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -83,9 +85,14 @@ def experiment_start(
     policies: Sequence[str],
     seeds: Sequence[int],
     setup: Json,
+    id: UUID | None = None,
 ) -> Experiment:
-    """Start to replay ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed."""
+    """Start to replay ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed.
+
+    ``id`` is for an example of the site.
+    """
     experiment = Experiment(
+        id=id or uuid4(),
         recording=recording,
         policies=list(dict.fromkeys(policies)),
         seeds=list(dict.fromkeys(seeds)),
@@ -100,6 +107,15 @@ def experiment_start(
     experiment.save(update_fields=["job"])
     audit.record(user, "experiment.started", experiment, title)
     return experiment
+
+
+@transaction.atomic
+def experiment_delete(*, user: User | None, experiment: Experiment) -> None:
+    """Delete an experiment with its runs. Raise Conflict while it runs. Its recording stays."""
+    if experiment.job is not None and experiment.job.state not in ENDED:
+        raise Conflict("The experiment is still running: cancel its job first.")
+    audit.record(user, "experiment.deleted", experiment, f"{len(experiment.policies)} policies")
+    experiment.delete()
 
 
 def _check_experiment(experiment: Experiment) -> None:

@@ -8,4 +8,5 @@ urlpatterns = [
     path("experiments/new/", views.new_experiment, name="experiment-new"),
     path("experiments/<uuid:experiment_id>/", views.show_experiment, name="experiment"),
     path("experiments/<uuid:experiment_id>/report/", views.download_report, name="experiment-report"),
+    path("experiments/<uuid:experiment_id>/delete/", views.delete_experiment, name="experiment-delete"),
 ]

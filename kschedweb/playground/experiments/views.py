@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST, require_safe
 
 from kschedweb import __version__
-from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.permissions import require_owner, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.playground.experiments import charts, selectors, services, tables
 from kschedweb.playground.experiments.forms import ExperimentForm, initial_of_query, query_of_experiment
@@ -21,7 +22,7 @@ from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.scenarios.uploads import receive_file
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
-from kschedweb.web.pages import page_part
+from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -78,6 +79,7 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
         "experiment": experiment,
         "job": job,
         "ended": experiment.has_ended,
+        "may_delete": may_change(request.user, experiment),
         "may_cancel": job is not None and may_change(request.user, job),
         "policies": [selectors.policy_label(policy) for policy in experiment.policies],
         "series": listed,
@@ -116,6 +118,17 @@ def download_report(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
     address = request.build_absolute_uri(reverse("experiment", args=[experiment_id]))
     report = experiment_report(selectors.experiment_get(experiment_id), address)
     return report_response(report, request.GET.get("format", "html"))
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponse:
+    experiment = require_owner(request.user, selectors.experiment_get(experiment_id), "an experiment")
+    message = gettext("Experiment deleted.")
+    deleted = run_and_notify(
+        request, lambda: services.experiment_delete(user=request.user, experiment=experiment), message
+    )
+    return redirect(f"{reverse('comparisons')}?kind=experiment") if deleted else redirect("experiment", experiment_id)
 
 
 def _add_percentages(measures: dict[str, float]) -> dict[str, float]:

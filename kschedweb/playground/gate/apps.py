@@ -14,10 +14,12 @@ class GateConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported here because models cannot be imported before the registry of apps is ready.
+        from kschedweb.jobs.examples import SiteExample, register_example
         from kschedweb.jobs.retention import ANSWERED
 
         navigation.declare_choices((BarChoice.CLUSTER,), "releases")
         actions.register_actions(
             PaletteAction(_("Check a policy in the gate"), "check", "gate", "ci pipeline threshold"),
         )
+        register_example(SiteExample("verdict", "kschedweb.playground.gate.example.gate_example", place=30))
         register_rules(RetentionRule("gate.Gate", "created_at", "answers", ANSWERED))

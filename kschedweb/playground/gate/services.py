@@ -23,14 +23,17 @@ from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
 from kschedweb.jobs.inquiries import Step, Turn, refuse_large, refuse_more
+from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.policies.validation import process_of, release_of_record
 from kschedweb.watermarks.selectors import current_watermarks
-from kschedweb.web.errors import Unprocessable
+from kschedweb.web.errors import Conflict, Unprocessable
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.studies.gate.thresholds import Thresholds
@@ -79,7 +82,7 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
         try:
             verdict = _at_once(question)
         except DeadlineExceeded:
-            return _queue_gate(user, question)
+            return gate_queue(user=user, question=question)
     return _store_verdict(user, question, verdict)
 
 
@@ -100,6 +103,15 @@ def gate_do(*, gate: Gate, step: Step) -> Json:
         Gate.objects.filter(pk=gate.pk, ended_at=None).update(**values)
         gate.refresh_from_db(fields=["verdict"])
     return {"gate": str(gate.pk), "verdict": (gate.verdict or {}).get("verdict", "")}
+
+
+@transaction.atomic
+def gate_delete(*, user: User | None, gate: Gate) -> None:
+    """Delete a question with its verdict. Raise Conflict while a job works on it."""
+    if gate.ended_at is None and gate.job is not None and gate.job.state not in ENDED:
+        raise Conflict("The policy is still being checked: cancel the job first.")
+    audit.record(user, "gate.deleted", gate, f"{gate.policy} on {gate.about}", passed=gate.passed)
+    gate.delete()
 
 
 def _no_secret(value: Any, path: str) -> None:
@@ -137,10 +149,11 @@ def _store_verdict(user: User | None, question: GateRequest, verdict: engine.Gat
 
 
 @transaction.atomic
-def _queue_gate(user: User | None, question: GateRequest) -> Gate:
-    """Save the question and start a job that judges."""
+def gate_queue(*, user: User | None, question: GateRequest, id: UUID | None = None) -> Gate:
+    """Save the question and start a job that judges. ``id`` is for an example of the site."""
     refuse_more(Gate, user, "gates")
     gate = _new_gate(user, question)
+    gate.pk = id or gate.pk
     if question.objects is not None:
         gate.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
     gate.save()

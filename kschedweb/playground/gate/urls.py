@@ -11,4 +11,5 @@ urlpatterns = [
     path("gate/", views.show_gate, name="gate"),
     path("releases/", show_releases, name="releases"),
     path("gate/<uuid:gate_id>/", views.show_verdict, name="gate-verdict"),
+    path("gate/<uuid:gate_id>/delete/", views.delete_verdict, name="gate-delete"),
 ]

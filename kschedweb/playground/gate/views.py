@@ -11,10 +11,11 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from kschedweb.accounts.permissions import require_action, requires
-from kschedweb.accounts.roles import Action
+from kschedweb.accounts.permissions import require_action, require_owner, requires
+from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, ReleaseError
@@ -32,6 +33,7 @@ from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.validation import process_of, requested_release
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.news import numbered_page, with_news
+from kschedweb.web.pages import run_and_notify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,7 +187,7 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
     context = wait_context(request, gate, reverse("gate-verdict", args=[gate.pk]))
-    context |= {"gate": gate, "verdict": gate.verdict}
+    context |= {"gate": gate, "verdict": gate.verdict, "may_delete": may_change(request.user, gate)}
     if gate.verdict is not None:
         context["checks"] = [_check_row(check) for check in gate.verdict["checks"]]
         measures = [
@@ -201,6 +203,16 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
+
+
+@require_POST
+@requires(Action.EDIT)
+def delete_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
+    gate = require_owner(request.user, selectors.gate_get(request.user, gate_id), "a check")
+    deleted = run_and_notify(
+        request, lambda: services.gate_delete(user=request.user, gate=gate), gettext("Verdict deleted.")
+    )
+    return redirect("gate") if deleted else redirect("gate-verdict", gate_id)
 
 
 def _check_row(check: Json) -> dict[str, object]:

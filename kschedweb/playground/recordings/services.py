@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -38,8 +39,11 @@ MOST_NOTES = 20
 
 
 @transaction.atomic
-def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Recording:
-    """Start to record ``cluster``; raise ``Conflict`` if it is not connected, or is being recorded already."""
+def recording_start(*, user: User | None, cluster: Cluster, seconds: int, id: UUID | None = None) -> Recording:
+    """Start to record ``cluster``; raise ``Conflict`` if it is not connected, or is being recorded already.
+
+    ``id`` is for an example of the site.
+    """
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
         message = f"A recording lasts from {MIN_SECONDS} s to {MAX_SECONDS // 3600} h."
         raise ApplicationError.at("seconds", message)
@@ -50,7 +54,7 @@ def recording_start(*, user: User | None, cluster: Cluster, seconds: int) -> Rec
     if selectors.recording_running(cluster) is not None:
         problem = f"Cluster {cluster.name} is being recorded already: wait for the end, or stop it."
         raise Conflict.at("cluster", problem)
-    recording = Recording.objects.create(cluster=cluster, seconds=seconds, created_by=user)
+    recording = Recording.objects.create(id=id or uuid4(), cluster=cluster, seconds=seconds, created_by=user)
     title = f"Record cluster {cluster.name}"
     recording.job = job_start("recordings.record", title=title, params={"recording": str(recording.pk)}, user=user)
     recording.save(update_fields=["job"])

@@ -20,6 +20,7 @@ class RunsConfig(AppConfig):
         # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.decisions.inquiring import handlers
         from kschedweb.decisions.models import QuestionKind
+        from kschedweb.jobs.examples import SiteExample, register_example
         from kschedweb.jobs.models import UNFINISHED
         from kschedweb.jobs.retention import IDLE
         from kschedweb.playground.runs import pod_decisions
@@ -39,6 +40,9 @@ class RunsConfig(AppConfig):
                 place=20,
             ),
             PaletteAction(_("Run a scenario"), "play", "run-new", "simulate simulation", action="edit"),
+        )
+        register_example(
+            SiteExample("comparison", "kschedweb.playground.runs.comparisons.example.comparison_example", place=20)
         )
         # A run of a comparison goes with the comparison.
         register_rules(

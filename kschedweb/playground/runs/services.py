@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils import timezone
@@ -97,12 +98,13 @@ def comparison_start(
     seeds: Sequence[int],
     title: str = "",
     policies_by_label: Mapping[str, RunPolicy] = NOTHING,
+    id: UUID | None = None,
 ) -> Comparison:
     """Start a run for each policy with each seed.
 
     A policy is "name", "name@revision", a label of ``policies_by_label`` (those that are stored with other runs), or a
     RunPolicy that is not saved. The first policy is the reference. If nothing in the scenario is random, only the first
-    seed is run, because all others give the same run.
+    seed is run, because all others give the same run. ``id`` is for an example of the site.
     """
     version = cluster_version(revision)
     resolved = (
@@ -116,7 +118,7 @@ def comparison_start(
     if not significance.random_inputs(revision.document):
         listed = listed[:1]
     title = title.strip() or f"{revision.scenario.name}: {' and '.join(entry.label for entry in entries)}"
-    comparison = Comparison.objects.create(title=title[:200], revision=revision, created_by=user)
+    comparison = Comparison.objects.create(id=id or uuid4(), title=title[:200], revision=revision, created_by=user)
     # Seed by seed, so that the first seed can be compared while the others wait.
     for seed in listed:
         for position, entry in enumerate(entries):

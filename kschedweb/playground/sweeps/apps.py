@@ -14,10 +14,12 @@ class SweepsConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported here because models cannot be imported before the registry of apps is ready.
+        from kschedweb.jobs.examples import SiteExample, register_example
         from kschedweb.jobs.retention import IDLE
 
         actions.register_actions(
             PaletteAction(_("Tune weights"), "sliders-horizontal", "sweep-new", "sweep optimise", action="edit"),
         )
+        register_example(SiteExample("sweep", "kschedweb.playground.sweeps.example.sweep_example", place=50))
         # Retention counts from the creation of a sweep, since a sweep has no other timestamp.
         register_rules(RetentionRule("sweeps.Sweep", "created_at", "work", IDLE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.http import Http404
@@ -55,17 +56,19 @@ def sweep_start(
     seeds: Sequence[int] = (1,),
     seed: int = 1,
     title: str = "",
+    id: UUID | None = None,
 ) -> Sweep:
     """Start a search for better weights and arguments of ``policy`` ("name" or "name@revision") on a scenario.
 
     ``space`` is a list of dimensions for engine.studies.search.space, ``objectives`` a list of measures with
     directions. ``trials`` limits a search, which begins with the base policy and one-at-a-time trials; a grid
-    ignores it. Raises ApplicationError with the paths of all problems.
+    ignores it. ``id`` is for an example of the site. Raises ApplicationError with the paths of all problems.
     """
     base = _get_base(policy)
     process = process_of_run(base, cluster_version(revision))
     search_space = _parse_space(space, base, process)
     sweep = Sweep(
+        id=id or uuid4(),
         title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
         revision=revision,
         policy=base,
