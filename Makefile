@@ -83,7 +83,7 @@ $(WORDS_STAMP): | $(RUN_STAMP)
 # One wheel: pip install dist/kschedweb-*.whl for the command line, 'dist/kschedweb-….whl[site]' for the site.
 wheel: $(RUN_STAMP) $(STATIC_STAMP) $(WORDS_STAMP)
 	rm -rf firstdata
-	data=$$(mktemp -d) && KSCHEDWEB_DATA_DIR=$$data KSCHEDWEB_SECRET_KEY=for-this-command-only DJANGO_SETTINGS_MODULE=kschedweb.settings \
+	data=$$(mktemp -d) && KSCHEDWEB_DATA_DIR=$$data KSCHEDWEB_SECRET_KEY=for-this-command-only KSCHEDWEB_LOG_LEVEL=WARNING DJANGO_SETTINGS_MODULE=kschedweb.settings \
 		$(BIN)/python -c 'from kschedweb import runner; runner.prepare_first_data()'; rm -rf "$$data"
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 

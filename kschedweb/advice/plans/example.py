@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.advice.plans.offers import offer_later
 from kschedweb.clusters.models import ClusterSource, Snapshot
+from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -16,4 +17,7 @@ if TYPE_CHECKING:
 def plan_example(id: UUID) -> Job | None:
     """Start to find out which nodes of the demo could go, as the first look at its overview does."""
     snapshots = Snapshot.objects.filter(cluster__source=ClusterSource.DEMO, complete=True)
-    return offer_later(snapshot=snapshots.select_related("cluster").defer("content").latest("taken_at"))
+    snapshot = snapshots.select_related("cluster").defer("content").order_by("-taken_at").first()
+    if snapshot is None:
+        raise NotFound("There is no demo to plan moves in.")
+    return offer_later(snapshot=snapshot)

@@ -22,7 +22,7 @@ from kschedweb.playground.reports.report_file import report_response
 from kschedweb.playground.scenarios.uploads import receive_file
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
-from kschedweb.web.pages import add_errors, page_part, run_and_notify
+from kschedweb.web.pages import page_part, run_and_notify
 
 if TYPE_CHECKING:
     from uuid import UUID

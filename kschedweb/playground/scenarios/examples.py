@@ -12,6 +12,8 @@ from kschedweb.policies.services import policy_create
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
 # The key of the ready scenario; it is played in a fraction of a second.
@@ -62,5 +64,5 @@ def default_revision() -> Revision:
     return Policy.objects.get(name=DEFAULT_POLICY).revisions.latest("number")
 
 
-def _ready_id() -> object:
+def _ready_id() -> UUID:
     return next(ready.id for ready in all_ready() if ready.key == SCENARIO)
