@@ -15,9 +15,10 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
-from kschedweb.clusters.filters import NodeFilter, PodFilter
+from kschedweb.clusters.events.selectors import event_rows
+from kschedweb.clusters.filters import EventFilter, NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
-from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.models import Cluster, EventRow, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.redaction import problems_seen
 from kschedweb.clusters.refresh_schedule import MOST_MINUTES, cluster_label, refresh_schedule
@@ -90,6 +91,8 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "refreshed_at",
             "refresh_error",
             "refresh_minutes",
+            "events_read_at",
+            "events_problem",
             "labels",
             "taken_at",
             "counts",
@@ -180,6 +183,23 @@ class PodSerializer(serializers.ModelSerializer[PodRow]):
     class Meta:
         model = PodRow
         exclude = ("id", "snapshot")
+
+
+class EventSerializer(serializers.ModelSerializer[EventRow]):
+    """An Event of the cluster; `count` times from `first_at` to `last_at`, `message` is cut at 1,024 characters."""
+
+    class Meta:
+        model = EventRow
+        exclude = ("id", "cluster")
+        extra_kwargs = {
+            "uid": {"help_text": "Of the Event."},
+            "kind": {"help_text": "Of the object that it is about."},
+            "namespace": {"help_text": "Of the object; empty for nodes."},
+            "name": {"help_text": "Of the object."},
+            "object_uid": {"help_text": "Of the object; empty if unknown."},
+            "type": {"help_text": "Normal or Warning."},
+            "source": {"help_text": "The program that wrote it."},
+        }
 
 
 class ClusterList(IdempotencyMixin, generics.ListAPIView[Cluster]):
@@ -403,6 +423,23 @@ class PodList(generics.ListAPIView[PodRow]):
         return selectors.pod_rows(snapshot) if snapshot else PodRow.objects.none()
 
 
+class EventList(generics.ListAPIView[EventRow]):
+    """The newest Events that the cluster wrote, as its own programs worded them, newest first.
+
+    They are read at each refresh, and kept in a ring also after the cluster has forgotten them. Without a grant for the
+    whole cluster, those of nodes are left out.
+    """
+
+    action_required = Action.VIEW
+    in_part = ("GET",)
+    serializer_class = EventSerializer
+    filterset_class = EventFilter
+    queryset = EventRow.objects.none()
+
+    def get_queryset(self) -> QuerySet[EventRow]:
+        return event_rows(selectors.cluster_get(self.kwargs["name"]))
+
+
 urlpatterns = [
     path("clusters/", ClusterList.as_view(), name="clusters"),
     path("clusters/import/", ClusterImport.as_view(), name="cluster-import"),
@@ -414,4 +451,5 @@ urlpatterns = [
     path("clusters/<slug:name>/snapshots/<uuid:id>/", SnapshotDetail.as_view(), name="snapshot"),
     path("clusters/<slug:name>/nodes/", NodeList.as_view(), name="nodes"),
     path("clusters/<slug:name>/pods/", PodList.as_view(), name="pods"),
+    path("clusters/<slug:name>/events/", EventList.as_view(), name="events"),
 ]

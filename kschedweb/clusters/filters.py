@@ -5,7 +5,7 @@ from __future__ import annotations
 import django_filters
 from django.db.models import Q, QuerySet
 
-from kschedweb.clusters.models import NodeRow, PodRow
+from kschedweb.clusters.models import EventRow, NodeRow, PodRow
 from kschedweb.web.filtering import BooleanFilter
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -76,3 +76,16 @@ class PodFilter(django_filters.FilterSet):  # type: ignore[misc]
 
     def by_search(self, rows: QuerySet[PodRow], name: str, value: str) -> QuerySet[PodRow]:
         return rows.filter(Q(name__icontains=value) | Q(owner__icontains=value) | Q(message__icontains=value))
+
+
+class EventFilter(django_filters.FilterSet):  # type: ignore[misc]
+    kind = django_filters.CharFilter(field_name="kind", label=_("Kind of the object, such as Pod"), max_length=63)
+    namespace = django_filters.CharFilter(field_name="namespace", label=_("Namespace"), max_length=63)
+    name = django_filters.CharFilter(field_name="name", label=_("Name of the object"), max_length=253)
+    type = django_filters.CharFilter(field_name="type", label=_("Normal or Warning"), max_length=16)
+    reason = django_filters.CharFilter(field_name="reason", label=_("Reason, such as FailedScheduling"), max_length=128)
+    source = django_filters.CharFilter(field_name="source", label=_("Program that wrote it"), max_length=253)
+
+    class Meta:
+        model = EventRow
+        fields: list[str] = []

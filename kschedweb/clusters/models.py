@@ -44,6 +44,9 @@ class Cluster(models.Model):
     labels = models.JSONField(default=dict, db_default={})
     # Minutes between two readings; 0: only by hand.
     refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)
+    # When its Events were last read, and why not all of them could be; null and "" before the first time.
+    events_read_at = models.DateTimeField(null=True)
+    events_problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters | reach.parts.keys()), part=True)
 
@@ -250,3 +253,45 @@ class PodRow(models.Model):
         ordering = ("-pending", "namespace", "name", "id")
         constraints = [models.UniqueConstraint(fields=["snapshot", "namespace", "name"], name="pod_once_a_snapshot")]
         indexes = [models.Index(fields=["snapshot", "-pending", "namespace", "name"])]
+
+
+class EventRow(models.Model):
+    """An Event of the cluster: the words of its own scheduler, autoscalers and controllers about one object.
+
+    A ring (events/ring.py): each cluster keeps the newest ones, also after the cluster itself has forgotten them.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="events")
+    # Of the Event. A repeated one keeps it, and counts on.
+    uid = models.CharField(max_length=320)
+    # The object that it is about. The namespace is "" for one without, such as a node.
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    # Tells a pod from an earlier one of the same name; "" if unknown.
+    object_uid = models.CharField(max_length=253, blank=True)
+    # Normal or Warning.
+    type = models.CharField(max_length=16)
+    reason = models.CharField(max_length=128, blank=True)
+    message = models.TextField(blank=True)
+    # The program that wrote it, such as default-scheduler or karpenter.
+    source = models.CharField(max_length=253, blank=True)
+    count = models.PositiveIntegerField(default=1)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    # An Event of a node may name pods of any namespace, so people who see a part of the cluster see none of these.
+    objects = Covered("cluster", namespace="namespace")
+
+    class Meta:
+        ordering = ("-last_at", "-id")
+        constraints = [models.UniqueConstraint(fields=["cluster", "uid"], name="event_once_a_cluster")]
+        indexes = [
+            models.Index(fields=["cluster", "-last_at"]),
+            models.Index(fields=["cluster", "kind", "namespace", "name"]),
+        ]
+
+    @property
+    def seconds(self) -> float:
+        """The time over which it was repeated."""
+        return (self.last_at - self.first_at).total_seconds()

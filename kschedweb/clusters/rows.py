@@ -144,7 +144,7 @@ def pod_row(pod: Pod) -> Json:
         pod_group=pod.scheduling_group.partition("/")[2][:253],
         cpu_request=_clamp(pod.requests.get("cpu", 0)),
         memory_request=_clamp(pod.requests.get("memory", 0)),
-        created_at=_parse_moment(metadata.get("creationTimestamp")),
+        created_at=parse_time(metadata.get("creationTimestamp")),
         message=_pending_message(status) if not pod.node_name else "",
     )
 
@@ -179,7 +179,8 @@ def _pending_message(status: Json) -> str:
     return message[:4000] if isinstance(message, str) else ""
 
 
-def _parse_moment(value: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
+    """Return a time of a Kubernetes object; ``None`` for none, or for any other text."""
     try:
         moment = parse_datetime(value) if isinstance(value, str) else None
     except ValueError:

@@ -12,13 +12,16 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from kschedweb.accounts import audit
-from kschedweb.clusters import demo, reader, selectors
+from kschedweb.clusters import demo, demo_events, reader, selectors
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.access import permissions_review
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import credential_save, encryption_keys
 from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.connecting.kubeconfig import kubeconfig_read
+from kschedweb.clusters.events.reading import events_read
+from kschedweb.clusters.events.records import read_event
+from kschedweb.clusters.events.ring import events_replace
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.importing.imports import Content, Import, files_read
 from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot, Upload
@@ -175,13 +178,16 @@ def snapshot_read(*, cluster: Cluster, step: Callable[[str, int, int], None]) ->
     """Read ``cluster`` now and store its new current snapshot.
 
     If nothing changed, the last snapshot stays current. Raises ``ApplicationError`` if the cluster cannot be read; then
-    the last snapshot stays, and the error is stored with the cluster.
+    the last snapshot stays, and the error is stored with the cluster. Afterwards its Events are read.
     """
     try:
-        return _snapshot_read(cluster, step)
+        snapshot = _snapshot_read(cluster, step)
     except ApplicationError as error:
         Cluster.objects.filter(pk=cluster.pk).update(refresh_error=error.detail[:500])
         raise
+    step("Reading Events", 0, 0)
+    events_read(cluster=cluster)
+    return snapshot
 
 
 def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> Snapshot:
@@ -271,6 +277,7 @@ def cluster_import(
         Cluster.objects.filter(pk=cluster.pk).update(
             refreshed_at=prepared.snapshot.taken_at, server_version=runs.text, version_guessed=runs.guessed
         )
+        events_replace(cluster=cluster, events=read.events.newest)
         audit.record(user, "cluster.imported", cluster, name, counts=prepared.snapshot.counts, left_out=read.left_out)
 
     try:
@@ -337,6 +344,8 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     prepared = PreparedSnapshot.from_objects(cluster, objects, [])
     with transaction.atomic():
         prepared.save(begin=lambda: cluster_create(cluster))
+        events = demo_events.list_events(objects, demo.NOW)
+        events_replace(cluster=cluster, events=filter(None, map(read_event, events)))
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 
 from kschedweb.engine.json_types import Json
 
@@ -27,3 +28,20 @@ def unpack_objects(content: bytes | memoryview) -> list[Json]:
     """Return the objects that ``pack_objects`` compressed."""
     objects: list[Json] = json.loads(zlib.decompress(content))
     return objects
+
+
+def find_object(content: bytes | memoryview, is_sought: Callable[[Json], bool]) -> Json | None:
+    """Return the first of the objects that ``pack_objects`` compressed for which ``is_sought`` is true.
+
+    They are read one by one up to it, so that a large cluster is never in memory as values.
+    """
+    text = zlib.decompress(content).decode("ascii")
+    decoder, position = json.JSONDecoder(), 1
+    while position < len(text) - 1:
+        item, position = decoder.raw_decode(text, position)
+        if is_sought(item):
+            sought: Json = item
+            return sought
+        # A comma is between two objects, and the bracket after the last.
+        position += 1
+    return None

@@ -15,4 +15,11 @@ urlpatterns = [
     path("clusters/<slug:name>/labels/", views.set_labels, name="cluster-labels"),
     path("clusters/<slug:name>/credentials/", views.replace_credentials, name="cluster-credentials"),
     path("clusters/<slug:name>/delete/", views.delete_cluster, name="cluster-delete"),
+    path("clusters/<slug:cluster>/yaml/nodes/<str:node>/", views.show_node_manifest, name="node-manifest"),
+    path("clusters/<slug:cluster>/yaml/pods/<str:namespace>/<str:pod>/", views.show_pod_manifest, name="pod-manifest"),
+    path(
+        "clusters/<slug:cluster>/yaml/workloads/<str:namespace>/<str:workload>/",
+        views.show_workload_manifest,
+        name="workload-manifest",
+    ),
 ]

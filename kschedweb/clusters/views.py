@@ -8,12 +8,14 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
@@ -29,25 +31,25 @@ from kschedweb.clusters.connecting.sources import in_cluster_available
 from kschedweb.clusters.flight.selectors import recorder_of
 from kschedweb.clusters.forms import AddressForm, ConnectForm, CredentialsForm, ImportForm, LabelsForm, ScheduleForm
 from kschedweb.clusters.importing import uploads
-from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.kinds import EVENT, KINDS
+from kschedweb.clusters.manifests import object_manifest
 from kschedweb.clusters.models import ClusterSource
-from kschedweb.clusters.redaction import problems_seen
+from kschedweb.clusters.redaction import pod_seen, problems_seen
 from kschedweb.clusters.refresh_schedule import cluster_label, refresh_schedule
 from kschedweb.clusters.services import CONNECTED, STORED
 from kschedweb.engine.releases import find_upgrade_range, parse_minor
-from kschedweb.web.errors import ApplicationError
-from kschedweb.web.pages import add_errors, run_and_notify
+from kschedweb.web.errors import ApplicationError, NotFound
+from kschedweb.web.heavy import heavy
+from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
-    from django.http import HttpResponse
-
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Cluster
 
 PAGE_SIZE = 50
 # The resources of a snapshot by kubectl's names; "create clusterrole" and "get" accept the same list.
 RESOURCES = ",".join(
-    f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in KINDS if not kind.optional
+    f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in (*KINDS, EVENT) if not kind.optional
 )
 PROBLEMS_SHOWN = 100
 # Problems that the message about an import names.
@@ -324,3 +326,45 @@ def replace_credentials(request: PageRequest, name: str) -> HttpResponse:
 def load_demo(request: PageRequest) -> HttpResponse:
     cluster = services.demo_load(user=request.user)
     return redirect("cluster", cluster.name)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW, in_part=True)
+@page_part
+@vary_on_headers("HX-Request")
+def show_node_manifest(request: PageRequest, cluster: str, node: str) -> HttpResponse:
+    """Show a node of a snapshot as YAML: a part of its page, or plain text."""
+    return _render_manifest(request, cluster, "Node", node)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW, in_part=True)
+@page_part
+@vary_on_headers("HX-Request")
+def show_pod_manifest(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Show a pod of a snapshot as YAML: a part of its page, or plain text."""
+    return _render_manifest(request, cluster, "Pod", pod, namespace)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+@page_part
+@vary_on_headers("HX-Request")
+def show_workload_manifest(request: PageRequest, cluster: str, namespace: str, workload: str) -> HttpResponse:
+    """Show a Workload of Kueue as YAML: a part of its page, or plain text."""
+    return _render_manifest(request, cluster, "Workload", workload, namespace)
+
+
+def _render_manifest(request: PageRequest, cluster: str, kind: str, name: str, namespace: str = "") -> HttpResponse:
+    snapshot = selectors.snapshot_of(selectors.cluster_get(cluster), request.GET.dict())
+    if snapshot is None:
+        raise NotFound(f"Cluster {cluster} has not been read yet.")
+    if namespace:
+        pod_seen(snapshot, f"{namespace}/{name}", kind)
+    manifest = object_manifest(snapshot, kind, name, namespace)
+    if request.htmx:
+        return render(request, "clusters/manifest.html", {"manifest": manifest})
+    return HttpResponse(manifest, content_type="text/plain; charset=utf-8")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
+from django.urls import reverse
 from django.utils.translation import gettext
 
+from kschedweb.clusters.events.selectors import find_object_events
 from kschedweb.decisions import figures
 from kschedweb.decisions.matrix import order
 from kschedweb.decisions.matrix.matrix import page_size
@@ -15,6 +17,7 @@ from kschedweb.web.units import format_count
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.matrix.matrix import Matrix
     from kschedweb.decisions.page_parts import NearestMiss
     from kschedweb.decisions.presentation import Presentation
@@ -110,3 +113,11 @@ def cell_context(request: HttpRequest, presentation: Presentation) -> dict[str, 
     if position is None or not plugin:
         return {}
     return {"arithmetic": presentation.compute_arithmetic(position, plugin)}
+
+
+def pod_object_context(snapshot: Snapshot, key: str, uid: str = "") -> dict[str, object]:
+    """Return the cluster's Events about the pod ``key`` ("namespace/name"), and the address of its YAML."""
+    namespace, _, pod = key.partition("/")
+    address = reverse("pod-manifest", args=[snapshot.cluster.name, namespace, pod], query={"snapshot": snapshot.pk})
+    events = find_object_events(snapshot, "Pod", pod, namespace=namespace, uid=uid)
+    return {"events": events, "manifest_address": address}

@@ -23,7 +23,7 @@ from kschedweb.decisions.fixes import find_pod_fixes, present_fixes
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.decision_questions import decision_ask
 from kschedweb.decisions.node_map import map_decision
-from kschedweb.decisions.page_context import cell_context, decision_context
+from kschedweb.decisions.page_context import cell_context, decision_context, pod_object_context
 from kschedweb.decisions.redaction import redact_decision
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.patience import DeadlineExceeded
@@ -70,6 +70,7 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
     }
     if (revision := scheduler.revision) is None:
         row = pod_rows(snapshot).get(namespace=namespace, name=pod)
+        context |= pod_object_context(snapshot, f"{namespace}/{pod}", row.uid)
         return render(request, "decisions/other_scheduler.html", context | {"row": row})
     scope_of(request).revision = revision
     against = request.GET.get("against", "")
@@ -104,6 +105,7 @@ def _render_decision(
     except ApplicationError as error:
         if error.status == 404:
             raise
+        context |= pod_object_context(snapshot, key)
         return render(request, "decisions/failed.html", {**context, "error": error}, status=200)
     if getattr(request, "htmx", False) and request.htmx.target == "cell":  # type: ignore[attr-defined]
         return render(request, "decisions/arithmetic.html", cell_context(request, decider.present(case)))
@@ -123,6 +125,7 @@ def _render_decision(
         "in_force": figures_in_force.find_in_force(case.snapshot, snapshot),
         "neighbours": selectors.find_neighbours(snapshot, namespace, pod),
         **_links_context(request),
+        **pod_object_context(snapshot, key, case.pod.uid),
     }
     with services.lock_snapshot(snapshot):
         pinned = f"{against.policy.name}@{against.number}" if against else ""

@@ -46,6 +46,7 @@ from tests.support.addresses import Places
 from tests.support.routes import Choose, leading_to
 from tests.support.sandbox import TOKEN, use_sandbox
 from tests.support.seed import priced, sized
+from tests.support.seed_events import list_events
 from tests.support.seed_flight import flown
 from tests.support.seed_repositories import repositories
 
@@ -165,7 +166,7 @@ def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         *more,
     ]
     name = f"{mark}seed"
-    file = ("seed.yaml", yaml.safe_dump_all(objects).encode())
+    file = ("seed.yaml", yaml.safe_dump_all([*objects, *list_events(objects)]).encode())
     cluster, snapshot, _ = clusters.cluster_import(user=admin, name=name, files=[file], limit=2**20, replace=False)
     priced(name)
     sized(name, objects)

@@ -142,6 +142,7 @@ def addresses_asked(seed: Seed, *, over_rest: bool) -> dict[str, str]:
             "podgroups": f"/api/v1/clusters/{name}/podgroups/",
             "snapshot:theirs": f"/api/v1/clusters/{name}/snapshots/{seed.snapshot.pk}/",
             "pods:then": f"/api/v1/clusters/{name}/pods/?snapshot={seed.snapshot.pk}&limit=500",
+            "events:all": f"/api/v1/clusters/{name}/events/?limit=500",
         }
     by_name = addresses.pages(at) | {
         "search": "/search/?q=unsere",
@@ -247,8 +248,9 @@ WORKS = {
     "right-sizing", "right-sizing:csv", "right-sizing-workload", "capacity-fit:theirs",
 }  # fmt: skip
 REST_WORKS = {
-    "pods", "pods:then", "decision", "decisions-together", "podgroups", "podgroup:theirs", "approvals", "approval",
-    "watermark-workloads", "cost", "right-sizing", "right-sizing-export", "cluster-map-pods", "live-decision",
+    "pods", "pods:then", "events:all", "decision", "decisions-together", "podgroups", "podgroup:theirs", "approvals",
+    "approval", "watermark-workloads", "cost", "right-sizing", "right-sizing-export", "cluster-map-pods",
+    "live-decision",
 }  # fmt: skip
 # These say no pod's name, and answer.
 PLAIN = {

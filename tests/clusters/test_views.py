@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from kschedweb.clusters import services
 from kschedweb.clusters.connecting.sources import secret_of
-from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.kinds import EVENT, KINDS
 from kschedweb.clusters.models import AllowedAddress, Cluster, ClusterSource
 from tests.clusters.conftest import OddServer, node, pod
 from tests.support.html import elements, html_of, levels
@@ -206,7 +206,7 @@ def test_connecting_leads_to_the_overview_with_missing_permissions(
     assert levels(page) == ["success"]
     assert page.redirect_chain == [("/?cluster=far", 302)]
     assert page.context["reading"].state == "queued"
-    assert len(page.context["missing"]) == 2 * len(KINDS)
+    assert len(page.context["missing"]) == 2 * len((*KINDS, EVENT))
     assert elements(page, "#reading")
     assert elements(page, "#main a[href=/clusters/far/#permissions]")
     assert "there is nothing to schedule to" in html_of(client_as("admin").get("/clusters/far/"))

@@ -10,7 +10,7 @@ import yaml
 
 from kschedweb.clusters import demo
 from kschedweb.clusters.annotation_writes import KINDS as ANNOTATED
-from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.kinds import EVENT, KINDS
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.state.watermarks.annotations import NODE_GRAINS, WORKLOAD_GRAINS, AnnotatedUse, Grain
 from kschedweb.watermarks.figures import FIGURES
@@ -30,7 +30,7 @@ def test_rbac_file_allows_exactly_what_is_read() -> None:
     allowed = {
         (group, resource) for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
     }
-    assert allowed == {(kind.group, kind.resource) for kind in KINDS}
+    assert allowed == {(kind.group, kind.resource) for kind in (*KINDS, EVENT)}
     assert all(rule["verbs"] == ["list", "watch"] for rule in role["rules"])
 
 

@@ -18,8 +18,9 @@ from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.credentials import Secret, credential_open
 from kschedweb.clusters.connecting.errors import ResourceExpired
-from kschedweb.clusters.kinds import BY_NAME, KINDS
-from kschedweb.clusters.models import Cluster, Credential, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.events.reading import FORBIDDEN
+from kschedweb.clusters.kinds import BY_NAME, EVENT, KINDS
+from kschedweb.clusters.models import Cluster, Credential, EventRow, NodeRow, PodRow, Snapshot
 from kschedweb.jobs.models import Job
 from kschedweb.web.errors import ApplicationError
 from tests.support.certificates import certificate
@@ -83,7 +84,7 @@ def test_connecting_by_token_reads_the_cluster(plane: ControlPlane) -> None:
     cluster, job = by_token(plane)
     assert cluster.server_version == f"v{plane.release.version}"
     assert selectors.permissions_missing(cluster) == []
-    served = [kind for kind in KINDS if plane.request("GET", kind.path).status == 200]
+    served = [kind for kind in (*KINDS, EVENT) if plane.request("GET", kind.path).status == 200]
     assert len(cluster.permissions) == 2 * len(served)  # to list and to watch
     assert job.params == {"cluster": str(cluster.pk)}
     assert plane.tokens["reader"] not in str(job.params)
@@ -96,7 +97,8 @@ def test_connecting_by_token_reads_the_cluster(plane: ControlPlane) -> None:
     assert snapshot.counts["Namespace"] >= 4
     assert snapshot.counts["PriorityClass"] == 2
     assert snapshot.problems == []
-    assert heard[-2][1] == heard[-2][2] == len(KINDS)
+    assert heard[-3][1] == heard[-3][2] == len(KINDS)
+    assert heard[-1][0] == "Reading Events"
     bound = NodeRow.objects.get(snapshot=snapshot, name="node-1")
     assert (bound.cpu_allocatable, bound.cpu_requested, bound.pods_bound) == (4000, 100, 1)
     assert bound.zone == "zone-a"
@@ -187,6 +189,33 @@ def test_a_token_with_few_rights_shows_what_is_missing_and_what_it_costs(plane: 
     problems = {problem["object"]: problem["reason"] for problem in snapshot.problems}
     assert "storageclasses" in problems
     assert "Without it" in problems["services"]
+
+
+def test_a_refresh_brings_the_events_of_both_apis_where_they_may_be_listed(plane: ControlPlane) -> None:
+    cluster, _ = by_token(plane)
+    about = {"kind": "Pod", "namespace": "default", "name": "pod-1"}
+    core = {"metadata": {"name": "pod-1.1"}, "involvedObject": about, "reason": "Nominated", "message": "Soon"}
+    times = {"firstTimestamp": "2026-01-15T11:00:00Z", "lastTimestamp": "2026-01-15T11:05:00Z", "count": 2}
+    plane.call("POST", "/api/v1/namespaces/default/events", core | times | {"source": {"component": "karpenter"}})
+    newer = {"metadata": {"name": "pod-1.2"}, "regarding": about, "reason": "FailedScheduling", "note": "No node"}
+    who = {"reportingController": "default-scheduler", "reportingInstance": "a", "action": "Scheduling"}
+    newer |= who | {"type": "Warning", "eventTime": "2026-01-15T11:06:00.000000Z"}
+    plane.call("POST", "/apis/events.k8s.io/v1/namespaces/default/events", newer)
+    services.snapshot_read(cluster=cluster, step=silent)
+    rows = EventRow.objects.filter(cluster=cluster, name="pod-1")
+    assert [(row.source, row.reason, row.message, row.count) for row in rows] == [
+        ("default-scheduler", "FailedScheduling", "No node", 1),
+        ("karpenter", "Nominated", "Soon", 2),
+    ]
+    plane.request("DELETE", "/api/v1/namespaces/default/events")
+    services.snapshot_read(cluster=cluster, step=silent)
+    assert rows.count() == 2
+
+    plane.grant("limited", [{"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list"]}])
+    limited, _ = by_token(plane, "limited", name="limited")
+    services.snapshot_read(cluster=limited, step=silent)
+    limited.refresh_from_db()
+    assert (limited.refresh_error, limited.events_problem) == ("", FORBIDDEN)
 
 
 def test_a_token_that_may_not_list_pods_fails_with_the_reason(plane: ControlPlane) -> None:

@@ -292,6 +292,7 @@ def resources(at: Places) -> dict[str, str]:
         "annotation-findings": f"{cluster}/annotations/findings/",
         "nodes": f"{cluster}/nodes/",
         "pods": f"{cluster}/pods/",
+        "events": f"{cluster}/events/?kind=Pod&namespace=default",
         "cluster-flight": f"{cluster}/flight/",
         "cluster-map": f"{cluster}/map/",
         "cluster-map-frames": f"{cluster}/map/frames/?show=memory",

@@ -140,7 +140,7 @@ def stale(files: dict[Path, str], folders: Iterable[Path]) -> Iterator[str]:
 def main() -> None:
     files = rights_files()
     write(files)
-    build = [str(ROOT / "tests" / "support" / "helm" / "build")]
+    build = [str(ROOT / "tests" / "originals" / "charts" / "build")]
     folder = subprocess.run(build, capture_output=True, text=True, check=True).stdout.strip()
     write(kustomize_files(Helm(Path(folder))))
 

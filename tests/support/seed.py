@@ -184,6 +184,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_capacity import question as seed_capacity
     from tests.support.seed_descheduled import run as seed_descheduled
     from tests.support.seed_descheduling import question as seed_descheduling
+    from tests.support.seed_events import list_events
     from tests.support.seed_fleet import trial as seed_fleet
     from tests.support.seed_flight import flown
     from tests.support.seed_gates import gates as seed_gates
@@ -198,7 +199,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owned-7f9c", "uid": "owned", "controller": True}
     owned["metadata"]["ownerReferences"] = [owner]
     objects = [*cluster(rows, 2 * rows), owned, *list_objects(rows, pod="stuck")]
-    snapshot = imported("seeded", objects, admin)
+    snapshot = imported("seeded", [*objects, *list_events(objects)], admin)
     workload = sized("seeded", objects)
     measured("seeded", [f"node-{number:05d}" for number in range(rows)], hours=2)
     priced("seeded")

@@ -50,6 +50,8 @@ KEPT_MODELS = {
     *("approvals.Endpoint", "approvals.EndpointSecret"),
     *("auth.Group", "auth.Permission", "axes.AccessAttemptExpiration", "contenttypes.ContentType"),
     *("clusters.Cluster", "clusters.Credential", "clusters.NodeRow", "clusters.PodRow", "clusters.Snapshot"),
+    # A ring: each cluster keeps a bounded number.
+    "clusters.EventRow",
     *("lists.SavedView", "experiments.Recording", "extender.Endpoint", "policies.Policy", "policies.Revision"),
     *("prices.PriceSheet", "flight.FlightRecorder"),
     *("repositories.Repository", "repositories.RepositoryCommit", "repositories.RepositoryFile"),

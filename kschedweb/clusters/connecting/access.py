@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypedDict
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
-from kschedweb.clusters.kinds import KINDS, ObjectKind
+from kschedweb.clusters.kinds import EVENT, KINDS, ObjectKind
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WITHOUT_WATCH = "a refresh reads the whole list again"
+WITHOUT_WATCHED_EVENTS = "Events are read at refreshes only, also while the flight recorder runs"
 
 
 class Permission(TypedDict):
@@ -27,7 +28,7 @@ def permissions_review(client: Client) -> list[Permission]:
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         try:
             served = list(pool.map(lambda kind: not kind.optional or is_served(client, kind), KINDS))
-            kinds = [kind for kind, present in zip(KINDS, served, strict=True) if present]
+            kinds = [kind for kind, present in zip(KINDS, served, strict=True) if present] + [EVENT]
             questions = [(kind, verb) for kind in kinds for verb in ("list", "watch")]
             answers = list(pool.map(lambda question: is_allowed(client, *question), questions))
         except ClusterError as error:
@@ -39,10 +40,14 @@ def permissions_review(client: Client) -> list[Permission]:
             resource=kind.resource,
             verb=verb,
             allowed=answer,
-            costs=kind.costs if verb == "list" else WITHOUT_WATCH,
+            costs=kind.costs if verb == "list" else costs_without_watch(kind),
         )
         for (kind, verb), answer in zip(questions, answers, strict=True)
     ]
+
+
+def costs_without_watch(kind: ObjectKind) -> str:
+    return WITHOUT_WATCHED_EVENTS if kind is EVENT else WITHOUT_WATCH
 
 
 def is_served(client: Client, kind: ObjectKind) -> bool:

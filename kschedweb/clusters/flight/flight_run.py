@@ -12,6 +12,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connection
 
 from kschedweb.clusters.connecting import openers
+from kschedweb.clusters.events.reading import EventFollower
 from kschedweb.clusters.flight import services
 from kschedweb.clusters.flight.storage import RecorderLost
 from kschedweb.clusters.flight.stretches import Flight
@@ -48,6 +49,8 @@ class FlightRun:
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._reflectors: list[Reflector] = []
+        # Events are kept in the ring of the cluster, and are no part of a moment.
+        self._events: EventFollower | None = None
         self._thread = threading.Thread(target=self._run, name="flight-recorder", daemon=True)
         self._ticker = threading.Thread(target=self._tick, name="flight-clock", daemon=True)
 
@@ -58,7 +61,9 @@ class FlightRun:
     def start(self) -> None:
         """Start to follow and to record. Raises ApplicationError if the server is not allowed."""
         opens = openers.get_opener(self._recorder.cluster).open
+        self._events = EventFollower(self._recorder.cluster, opens)
         self._reflectors = [Reflector(opens, kind, self._queue_news, broken=self._queue_break) for kind in KINDS]
+        self._reflectors.append(self._events.reflector)
         for reflector in self._reflectors:
             reflector.start()
         self._thread.start()
@@ -128,6 +133,8 @@ class FlightRun:
         try:
             connections.drop_stale_connection()
             self._flight.store_known(self._now_micros())
+            if self._events is not None:
+                self._events.store()
             openers.renew_opener(self._recorder.cluster)
             problems = [
                 reflector.problem for reflector in self._reflectors if reflector.kind.needed and reflector.problem

@@ -11,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 
+from kschedweb.clusters.events.collector import EventCollector
+from kschedweb.clusters.events.records import API_VERSIONS, read_event
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read, size_text
 from kschedweb.clusters.importing.streams import JsonCursor, decode_pieces
-from kschedweb.clusters.kinds import BY_NAME, KUEUE, reduce_object
+from kschedweb.clusters.kinds import BY_NAME, EVENT, KUEUE, reduce_object
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.clusters.versions import stated_version
 from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, apply_classes
@@ -64,6 +66,7 @@ class Import:
     left_out: int = 0
     # The version of the API server, where a file says it; "" if none does.
     version: str = ""
+    events: EventCollector = field(default_factory=EventCollector)
 
     def leave_out(self, name: str, reason: str) -> None:
         """Record an object that is left out."""
@@ -106,7 +109,8 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
         limits = TextLimits(size=remaining, depth=DEPTH, nodes=most_values(limit))
         try:
             for item in _read_items(decode_pieces(count_bytes(content), limits), limits, result):
-                _take_item(item, result, seen_keys)
+                if not _take_event(item, result):
+                    _take_item(item, result, seen_keys)
         except UntrustedTextError as error:
             message = f"{name}: {error.detail}" if name else error.detail
             raise ImportFailed(
@@ -308,6 +312,18 @@ def _take_item(item: Json, result: Import, seen_keys: set[tuple[str, str, str]])
         result.add_remark(name, f"{text}; it is kept as it stands")
     item["apiVersion"] = item.get("apiVersion") or kind.api_version
     result.objects.append(reduce_object(item))
+
+
+def _take_event(item: Json, result: Import) -> bool:
+    """Add ``item`` to the Events of ``result`` if it is one; it is no object of the snapshot. Returns whether it is."""
+    if item.get("kind") != EVENT.name or item.get("apiVersion", EVENT.api_version) not in API_VERSIONS:
+        return False
+    event = read_event(item)
+    if event is None:
+        result.leave_out(_reference_to(item), "names no object, or no time")
+    else:
+        result.events.add(event)
+    return True
 
 
 def _queue_refusals(item: Json) -> list[str]:

@@ -21,7 +21,7 @@ from kschedweb.decisions.kept.explanation_bytes import unpack_explanation
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.matrix.comparison import PolicyComparison
 from kschedweb.decisions.models import QuestionKind
-from kschedweb.decisions.page_context import matrix_context
+from kschedweb.decisions.page_context import matrix_context, pod_object_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.waiting import PART, wait_context
@@ -64,6 +64,8 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     if question.snapshot is not None and question.revision is not None:
         namespace = question.subject.partition("/")[0]
         context["doubts"] = list_doubts(question.snapshot, question.revision, namespace)
+    if question.snapshot is not None and question.kind == QuestionKind.DECISION:
+        context |= pod_object_context(question.snapshot, question.subject)
     response = render(request, "decisions/inquiring/decision.html", context)
     if request.htmx:
         response["HX-Refresh"] = "true"

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.clusters.events.selectors import find_object_events
 from kschedweb.decisions import services as decisions
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.nodes import rows, services, titles
@@ -42,10 +44,13 @@ def show_node(request: PageRequest, node: str) -> HttpResponse:
     lines = rows.build_lines(report)
     if opened := request.GET.get("pod", ""):
         lines = [_explain_line(snapshot, revision, line) if line.key == opened else line for line in lines]
+    cluster = snapshot.cluster.name
     context = {
         "snapshot": snapshot,
         "revision": revision,
-        "cluster_name": snapshot.cluster.name,
+        "cluster_name": cluster,
+        "events": find_object_events(snapshot, "Node", node),
+        "manifest_address": reverse("node-manifest", args=[cluster, node], query={"snapshot": snapshot.pk}),
         "row": row,
         "report": report,
         "title": titles.report_title(report),

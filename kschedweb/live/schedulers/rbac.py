@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from kschedweb.clusters.connecting.access import REVIEWS, WITHOUT_WATCH, is_served
+from kschedweb.clusters.connecting.access import REVIEWS, costs_without_watch, is_served
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.kinds import KINDS, SCHEDULER_KINDS
+from kschedweb.clusters.kinds import EVENT, KINDS, SCHEDULER_KINDS
 from kschedweb.engine.documents.writing import Dumper
 from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS
@@ -96,8 +96,14 @@ def rights_for(needs: Needs) -> list[Right]:
 
 def _reading_rights() -> list[Right]:
     return [
-        Right(kind.group, kind.resource, verb, kind.costs if verb == "list" else WITHOUT_WATCH, optional=kind.optional)
-        for kind in SCHEDULER_KINDS
+        Right(
+            kind.group,
+            kind.resource,
+            verb,
+            kind.costs if verb == "list" else costs_without_watch(kind),
+            optional=kind.optional,
+        )
+        for kind in (*SCHEDULER_KINDS, EVENT)
         for verb in ("list", "watch")
     ]
 

@@ -8,6 +8,7 @@ JOBS = (
     # What a job does just now.
     gettext_noop("Connecting"),
     gettext_noop("Reading the cluster"),
+    gettext_noop("Reading Events"),
     gettext_noop("Reading the scenario"),
     gettext_noop("Reading files (MiB)"),
     gettext_noop("Reading objects"),
