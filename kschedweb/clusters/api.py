@@ -98,6 +98,10 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "counts",
         )
         read_only_fields = fields
+        extra_kwargs = {
+            "events_read_at": {"help_text": "When its Events were last read; of files, the time of the newest."},
+            "events_problem": {"help_text": "Why not all of its Events could be read; empty if they were."},
+        }
 
     def get_release(self, cluster: Cluster) -> str:
         return find_nearest_release(cluster.server_version)

@@ -33,7 +33,7 @@ _NOMINATED = {"notebook": "gpu-a-2", "spark-driver": "compute-a-1"}
 class DemoEvent:
     """An Event about an object, from and to so many minutes before the demo's time."""
 
-    about: Json
+    item: Json
     source: str
     reason: str
     message: str
@@ -115,23 +115,23 @@ def _workloads(workloads: Iterable[Json], now: datetime) -> Iterator[DemoEvent]:
 
 
 def _to_object(event: DemoEvent, number: int, now: datetime) -> Json:
-    about = event.about["metadata"]
-    namespace = {"namespace": about["namespace"]} if about.get("namespace") else {}
+    metadata = event.item["metadata"]
+    namespace = {"namespace": metadata["namespace"]} if metadata.get("namespace") else {}
     first, last = (_format_time(now, minutes) for minutes in (event.first, event.last))
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{about['name']}.{number:016x}",
-            "namespace": about.get("namespace", "default"),
-            "uid": str(uuid.uuid5(_IDS, f"{number} {about['uid']} {event.reason}")),
+            "name": f"{metadata['name']}.{number:016x}",
+            "namespace": metadata.get("namespace", "default"),
+            "uid": str(uuid.uuid5(_IDS, f"{number} {metadata['uid']} {event.reason}")),
             "creationTimestamp": first,
         },
         "involvedObject": {
-            "apiVersion": event.about["apiVersion"],
-            "kind": event.about["kind"],
-            "name": about["name"],
-            "uid": about["uid"],
+            "apiVersion": event.item["apiVersion"],
+            "kind": event.item["kind"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
             **namespace,
         },
         "type": event.type,

@@ -43,20 +43,24 @@ def simplify_object(raw: Json) -> Json:
     # Stored objects are reduced already. Environments, commands and probes must not show, whoever stored them.
     item = reduce_object(deepcopy(raw))
     metadata, status = item.get("metadata"), item.get("status")
-    if isinstance(metadata, dict):
-        _drop_keys(metadata, _METADATA_NOISE)
-        annotations = metadata.get("annotations")
-        if isinstance(annotations, dict):
-            metadata["annotations"] = {key: redact_text(str(value)) for key, value in annotations.items()}
     if isinstance(status, dict):
         _drop_keys(status, _STATUS_NOISE)
         conditions = status.get("conditions")
         for condition in conditions if isinstance(conditions, list) else ():
             if isinstance(condition, dict):
                 _drop_keys(condition, _CONDITION_NOISE)
-    # The order of kubectl: what it is comes first.
-    head = {key: item[key] for key in ("apiVersion", "kind", "metadata", "spec", "status") if key in item}
-    return head | item
+    if isinstance(metadata, dict):
+        _drop_keys(metadata, _METADATA_NOISE)
+        annotations = metadata.get("annotations")
+        if isinstance(annotations, dict):
+            metadata["annotations"] = {key: redact_text(str(value)) for key, value in annotations.items()}
+        item["metadata"] = _begin_with(metadata, "name", "namespace")
+    return _begin_with(item, "apiVersion", "kind", "metadata", "spec", "status")
+
+
+def _begin_with(part: Json, *keys: str) -> Json:
+    """Return ``part`` with ``keys`` first, as kubectl and people order them."""
+    return {key: part[key] for key in keys if key in part} | part
 
 
 def _drop_keys(part: Json, keys: tuple[str, ...]) -> None:

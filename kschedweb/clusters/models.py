@@ -44,7 +44,7 @@ class Cluster(models.Model):
     labels = models.JSONField(default=dict, db_default={})
     # Minutes between two readings; 0: only by hand.
     refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # When its Events were last read, and why not all of them could be; null and "" before the first time.
+    # When its Events were last read, of files and the demo the time of the newest; and why not all of them could be.
     events_read_at = models.DateTimeField(null=True)
     events_problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 

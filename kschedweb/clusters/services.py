@@ -275,9 +275,11 @@ def cluster_import(
     def finish() -> None:
         cluster.server_version, cluster.version_guessed = runs
         Cluster.objects.filter(pk=cluster.pk).update(
-            refreshed_at=prepared.snapshot.taken_at, server_version=runs.text, version_guessed=runs.guessed
+            refreshed_at=prepared.snapshot.taken_at,
+            server_version=runs.text,
+            version_guessed=runs.guessed,
+            events_read_at=events_replace(cluster=cluster, events=read.events.newest),
         )
-        events_replace(cluster=cluster, events=read.events.newest)
         audit.record(user, "cluster.imported", cluster, name, counts=prepared.snapshot.counts, left_out=read.left_out)
 
     try:
@@ -345,7 +347,8 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     with transaction.atomic():
         prepared.save(begin=lambda: cluster_create(cluster))
         events = demo_events.list_events(objects, demo.NOW)
-        events_replace(cluster=cluster, events=filter(None, map(read_event, events)))
+        events_at = events_replace(cluster=cluster, events=filter(None, map(read_event, events)))
+        Cluster.objects.filter(pk=cluster.pk).update(events_read_at=events_at)
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster

@@ -40,8 +40,8 @@ def find_object(content: bytes | memoryview, is_sought: Callable[[Json], bool]) 
     while position < len(text) - 1:
         item, position = decoder.raw_decode(text, position)
         if is_sought(item):
-            sought: Json = item
-            return sought
+            match: Json = item
+            return match
         # A comma is between two objects, and the bracket after the last.
         position += 1
     return None

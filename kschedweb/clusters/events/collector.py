@@ -21,8 +21,8 @@ class EventCollector:
         self._events: dict[str, EventRecord] = {}
 
     def add(self, event: EventRecord) -> None:
-        known = self._events.get(event.uid)
-        if known is None or known.last_at <= event.last_at:
+        earlier = self._events.get(event.uid)
+        if earlier is None or earlier.last_at <= event.last_at:
             self._events[event.uid] = event
         if len(self._events) >= 2 * MOST_KEPT:
             self._events = {event.uid: event for event in self.newest}

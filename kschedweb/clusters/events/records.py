@@ -42,8 +42,8 @@ class EventRecord:
 def read_event(raw: Json) -> EventRecord | None:
     """Return the Event ``raw``; ``None`` if it names no object, or has no time."""
     metadata, series = _mapping(raw, "metadata"), _mapping(raw, "series")
-    about = _mapping(raw, "involvedObject") or _mapping(raw, "regarding")
-    kind, name = _text(about.get("kind"), 63), _text(about.get("name"), 253)
+    involved = _mapping(raw, "involvedObject") or _mapping(raw, "regarding")
+    kind, name = _text(involved.get("kind"), 63), _text(involved.get("name"), 253)
     uid = _text(metadata.get("uid"), 320) or _text(f"{metadata.get('namespace')}/{metadata.get('name')}", 320)
     last_at = _read_time(series, "lastObservedTime") or _read_time(raw, "lastTimestamp", "deprecatedLastTimestamp")
     first_at = _read_time(raw, "firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
@@ -55,9 +55,9 @@ def read_event(raw: Json) -> EventRecord | None:
     return EventRecord(
         uid=uid,
         kind=kind,
-        namespace="" if kind in CLUSTER_SCOPED else _text(about.get("namespace"), 63),
+        namespace="" if kind in CLUSTER_SCOPED else _text(involved.get("namespace"), 63),
         name=name,
-        object_uid=_text(about.get("uid"), 253),
+        object_uid=_text(involved.get("uid"), 253),
         type=_text(raw.get("type"), 16) or "Normal",
         reason=_text(raw.get("reason"), 128),
         message=_text(redact_text(_first_text(raw, "message", "note")[: 2 * LONGEST_MESSAGE]), LONGEST_MESSAGE),

@@ -13,19 +13,34 @@ from kschedweb.clusters.models import ClusterSource, EventRow
 from kschedweb.clusters.redaction import in_part
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.db.models import QuerySet
 
     from kschedweb.clusters.models import Cluster, Snapshot
 
 # Events that a page shows. The others are behind its link.
 MOST_SHOWN = 10
+# Clusters whose Events may be much older than the moment at which they came here.
+_OLDER = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
+
+
+@dataclass(frozen=True)
+class ShownEvent:
+    """An Event on a page."""
+
+    row: EventRow
+    # Seconds before ``ObjectEvents.as_of``; 0 without.
+    age: float
 
 
 @dataclass(frozen=True)
 class ObjectEvents:
     """The newest Events about one object."""
 
-    rows: list[EventRow]
+    rows: list[ShownEvent]
+    # The moment to which their ages refer; None for now.
+    as_of: datetime | None
     # True if there are more than ``rows``.
     has_more: bool
     # The REST address of all of them.
@@ -52,13 +67,19 @@ def find_object_events(snapshot: Snapshot, kind: str, name: str, *, namespace: s
     if snapshot.moment is not None:
         rows = rows.filter(first_at__lte=snapshot.moment)
     newest = list(rows[: MOST_SHOWN + 1])
+    as_of = cluster.events_read_at if cluster.source in _OLDER else None
     query = {"kind": kind, "namespace": namespace, "name": name}
     return ObjectEvents(
-        rows=newest[:MOST_SHOWN],
+        rows=[ShownEvent(row, _age_of(row, as_of)) for row in newest[:MOST_SHOWN]],
+        as_of=as_of,
         has_more=len(newest) > MOST_SHOWN,
         address=reverse("api:events", args=[cluster.name], query={key: value for key, value in query.items() if value}),
         absence="" if newest else _explain_absence(cluster, namespace),
     )
+
+
+def _age_of(row: EventRow, as_of: datetime | None) -> float:
+    return 0.0 if as_of is None else max(0.0, (as_of - row.last_at).total_seconds())
 
 
 def _explain_absence(cluster: Cluster, namespace: str) -> str:

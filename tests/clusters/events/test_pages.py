@@ -65,7 +65,8 @@ def client_of_a() -> Client:
 def test_a_pod_has_the_ten_newest_of_its_own_with_a_way_to_all(client_as: ClientAs, cluster: Cluster) -> None:
     page = client_as("viewer").get("/decision/colours/a/red/")
     shown = page.context["events"]
-    assert [row.message for row in shown.rows] == [f"red {number}" for number in range(11, 1, -1)]
+    assert [event.row.message for event in shown.rows] == [f"red {number}" for number in range(11, 1, -1)]
+    assert [event.age for event in shown.rows] == [60.0 * number for number in range(10)]
     assert shown.has_more
     answer = client_as("viewer").get(shown.address).json()
     assert [row["message"] for row in answer["results"]][:2] == ["red 11", "red 10"]
@@ -90,7 +91,7 @@ def test_a_page_without_events_says_why(client_as: ClientAs, cluster: Cluster) -
     client = client_as("viewer")
     for changes in (
         {},
-        {"source": "token"},
+        {"source": "token", "events_read_at": None},
         {"events_problem": "It is away."},
         {"events_read_at": "2026-01-15T12:00:00Z"},
         {"events_problem": ""},
