@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -61,12 +62,28 @@ def _collect(cluster: Cluster, collector: EventCollector) -> str:
     return ""
 
 
+class EventReflector(Reflector):
+    """A reflector that hands its list over page by page: all Events of a large cluster would take much memory."""
+
+    def _list_objects(self, client: Client) -> None:
+        count, version = 0, ""
+        for page in client.pages(self.kind.path):
+            items = [item for item in page.items if isinstance(item, dict)]
+            self._sink(Listed(self.kind.name, items, page.resource_version, self._reason))
+            count, version = count + len(page.items), page.resource_version
+            if count >= MOST_READ:
+                break
+        self.relists[self._reason] += 1
+        self._known, self._version, self._heard = {}, version, time.monotonic()
+        self.synced, self.problem, self._refusals = True, "", 0
+
+
 class EventFollower:
     """Follows the Events of a cluster in a thread of its own; ``store`` writes those since the last time."""
 
     def __init__(self, cluster: Cluster, open_client: Callable[[], Client]) -> None:
         self._cluster, self._collector, self._lock = cluster, EventCollector(), Lock()
-        self.reflector = Reflector(open_client, EVENT, self.take_message)
+        self.reflector = EventReflector(open_client, EVENT, self.take_message)
 
     def take_message(self, message: Message) -> None:
         # What the cluster deletes stays in the ring: most clusters forget Events after an hour.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -27,12 +28,13 @@ pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
-def record(number: int, name: str = "web", **more: object) -> EventRecord:
+def record(number: int, name: str = "web", **more: Any) -> EventRecord:
     """The Event ``number``, of that second past noon."""
     about = read_event(event(f"{name}.{number}", pod(name)))
     assert about is not None
     at = NOON + timedelta(seconds=number)
-    return replace(about, **{"first_at": at, "last_at": at, **more})
+    moments: dict[str, Any] = {"first_at": at, "last_at": at, **more}
+    return replace(about, **moments)
 
 
 @pytest.fixture
@@ -104,7 +106,7 @@ def test_a_cluster_that_shows_no_events_says_why(odd_server: OddServer, status: 
 
 def import_files(items: list[object], *, replace: bool = False) -> tuple[Cluster, int]:
     text = json.dumps({"kind": "List", "items": items})
-    options = {"files": [("dump.json", text)], "limit": 2**20, "replace": replace}
+    options: dict[str, Any] = {"files": [("dump.json", text)], "limit": 2**20, "replace": replace}
     cluster, _, read = services.cluster_import(user=None, name="dump", **options)
     return cluster, read.left_out
 

@@ -126,6 +126,7 @@ def test_what_was_decided_is_what_the_moment_before_leads_to(
     time.sleep(SECONDS)
     wait_until(lambda: len(decided(cluster)) >= SAMPLES, "enough was decided", seconds=240, step=5)
     run.stop()
+    assert cluster.events.filter(source="default-scheduler").exists()
     inside, configuration = decided(cluster), load(None).configuration
     assert configuration is not None
     verdict_counts = Counter[Agreement]()
