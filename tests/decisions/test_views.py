@@ -183,7 +183,7 @@ def test_the_number_of_queries_does_not_grow_with_the_nodes(
     store_snapshot(demo_objects)
     client = client_as("viewer")
     client.get(ADDRESS.format("ml/notebook"))
-    with django_assert_max_num_queries(22) as queries:
+    with django_assert_max_num_queries(23) as queries:
         client.get(ADDRESS.format("ml/notebook"))
     query_count = len(queries)
     node = next(item for item in demo_objects if item["kind"] == "Node")
