@@ -64,7 +64,8 @@ def _waiting_pods(pods: Iterable[Json], now: datetime) -> Iterator[DemoEvent]:
         condition = _condition(pod, "PodScheduled")
         if condition.get("reason") != "Unschedulable":
             continue
-        age, last = _minutes_since(pod["metadata"]["creationTimestamp"], now), number % _RETRY_MINUTES
+        age = _minutes_since(pod["metadata"]["creationTimestamp"], now)
+        last = min(age, 1 + number % _RETRY_MINUTES)
         count = 1 + max(age - last, 0) // _RETRY_MINUTES
         yield DemoEvent(
             pod, "default-scheduler", "FailedScheduling", condition["message"], age, last, count, type="Warning"
@@ -102,7 +103,7 @@ def _workloads(workloads: Iterable[Json], now: datetime) -> Iterator[DemoEvent]:
             continue
         since = _minutes_since(quota["lastTransitionTime"], now)
         if quota["status"] == "False":
-            last = number % 7
+            last = min(since, 1 + number % 7)
             message, count = quota["message"], 1 + max(since - last, 0) // 2
             yield DemoEvent(workload, "kueue-admission", "Pending", message, since, last, count, type="Warning")
         elif since <= _KEPT_MINUTES:

@@ -44,8 +44,9 @@ class Cluster(models.Model):
     labels = models.JSONField(default=dict, db_default={})
     # Minutes between two readings; 0: only by hand.
     refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # When its Events were last read, of files and the demo the time of the newest; and why not all of them could be.
+    # When its Events were last read; of files the time of the newest, of the demo its own.
     events_read_at = models.DateTimeField(null=True)
+    # Why not all of them could be read; "" if they were.
     events_problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters | reach.parts.keys()), part=True)

@@ -347,8 +347,8 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
     with transaction.atomic():
         prepared.save(begin=lambda: cluster_create(cluster))
         events = demo_events.list_events(objects, demo.NOW)
-        events_at = events_replace(cluster=cluster, events=filter(None, map(read_event, events)))
-        Cluster.objects.filter(pk=cluster.pk).update(events_read_at=events_at)
+        events_replace(cluster=cluster, events=filter(None, map(read_event, events)))
+        Cluster.objects.filter(pk=cluster.pk).update(events_read_at=demo.NOW)
         demo_loaded.send(Cluster, cluster=cluster, objects=objects)
         audit.record(user, "cluster.demo-loaded", cluster, name, seed=seed)
     return cluster

@@ -133,7 +133,7 @@ def test_the_demo_has_the_same_words_each_time() -> None:
     assert {row.source for row in rows} >= {
         "default-scheduler", "cluster-autoscaler", "karpenter", "kueue-admission", "node-controller"
     }  # fmt: skip
-    assert max(row.last_at for row in rows) == demo.NOW
+    assert max(row.last_at for row in rows) < demo.NOW
 
 
 def test_what_is_followed_is_stored_once(cluster: Cluster) -> None:
