@@ -77,10 +77,8 @@ def find_fixes(rows: list[dict[str, Any]], pod: str) -> list[str]:
 CUBE = "analytics/cube-builder"
 LOWER = "Lower the CPU request of container main from 60 to 39.75: then it fits gpu-a-2."
 GATED = ["waiting for scheduling gates: [example.com/budget-approval kueue.x-k8s.io/admission]"]
-UNGATE = [
-    "Remove the scheduling gate kueue.x-k8s.io/admission, and remove the scheduling gate example.com/budget-approval: "
-    "then it fits general-b-1."
-]
+# Kueue's gate goes by itself.
+UNGATE = ["Remove the scheduling gate example.com/budget-approval: then it fits spot-a-1."]
 LAUNCH = "Karpenter would launch 1 node for 1 pod: 61 nodes instead of 60"
 TWO = {"baseline": "default", "policy": "default@1", "pod": "ml/notebook"}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queueing.explaining.explanation import explain_workload
+from kschedweb.engine.queueing.explaining.explanation import WaitVerdict, explain_workload
 from kschedweb.engine.queueing.explaining.pod_links import GATES, find_pod_workload
 from kschedweb.engine.queueing.explaining.queue_state import QueueState
 from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy, RemedyKind
@@ -18,30 +19,52 @@ _RAISED_FIELDS = {
     RemedyKind.NOMINAL_QUOTA: (ChangeKind.RAISE_QUOTA, "nominalQuota"),
     RemedyKind.BORROWING_LIMIT: (ChangeKind.RAISE_BORROWING_LIMIT, "borrowingLimit"),
 }
+# The verdicts on a Workload that gets quota without a change.
+_GETS_QUOTA = frozenset({WaitVerdict.ADMITTED, WaitVerdict.NEXT, WaitVerdict.BEHIND})
 # Larger than a change of the pod: others share the quota.
 _COST = 3.0
 
 
-def list_quota_changes(queues: QueueState, pod: Pod) -> Iterator[Change]:
-    """Yield the changes of one queue's or cohort's quotas that give the Workload of ``pod`` quota at once."""
+def list_quota_proposals(queues: QueueState, pod: Pod, gate_changes: tuple[Change, ...]) -> list[tuple[Change, ...]]:
+    """Return what frees ``pod`` of its gates, in place of ``gate_changes``, which remove all of them.
+
+    Kueue's own gate goes when the Workload of the pod gets quota: where it needs more, a quota of one queue or cohort
+    is raised.
+    """
     workloads = (raw for raw in queues.objects if raw.get("kind") == "Workload")
     name = find_pod_workload(workloads, pod.raw)
     if not name:
-        return
+        return [gate_changes]
     explanation = explain_workload(queues, f"{pod.namespace}/{name}")
+    other_changes = tuple(change for change in gate_changes if change.before not in GATES)
     assigned = {flavor for pod_set in explanation.pod_sets for flavor in pod_set.flavors.values()}
-    for remedy in explanation.remedies:
-        nodes = {(change.is_cohort, change.node) for change in remedy.quotas}
-        if remedy.kind in _RAISED_FIELDS and len(nodes) == 1 and not remedy.targets:
-            yield _make_change(queues.objects, pod, remedy, {remedy.flavor, *assigned})
+    if explanation.verdict in _GETS_QUOTA:
+        return [tuple(_let_start(change, queues.objects, assigned) for change in other_changes)]
+    return [
+        (_raise_quota(queues.objects, pod, remedy, {remedy.flavor, *assigned}), *other_changes)
+        for remedy in explanation.remedies
+        if remedy.kind in _RAISED_FIELDS
+        and len({(change.is_cohort, change.node) for change in remedy.quotas}) == 1
+        and not remedy.targets
+    ]
 
 
-def _make_change(objects: Iterable[Json], pod: Pod, remedy: Remedy, flavors: set[str]) -> Change:
+def _let_start(change: Change, objects: Iterable[Json], flavors: set[str]) -> Change:
+    """Return ``change`` of a pod that Kueue starts by itself."""
+    specs = _find_flavors(objects, flavors)
+    return replace(change, edit=lambda raw: _release(change.edit(raw), specs))
+
+
+def _find_flavors(objects: Iterable[Json], names: set[str]) -> list[Json]:
+    flavors = (raw for raw in objects if raw.get("kind") == "ResourceFlavor")
+    return [raw.get("spec") or {} for raw in flavors if raw["metadata"]["name"] in names]
+
+
+def _raise_quota(objects: Iterable[Json], pod: Pod, remedy: Remedy, flavors: set[str]) -> Change:
     kind, field = _RAISED_FIELDS[remedy.kind]
     quota = remedy.quotas[0]
     target: ObjectKey = ("Cohort" if quota.is_cohort else "ClusterQueue", "", quota.node)
-    by_kind = [raw for raw in objects if raw.get("kind") in (target[0], "ResourceFlavor")]
-    chosen = [raw["spec"] for raw in by_kind if raw["kind"] == "ResourceFlavor" and raw["metadata"]["name"] in flavors]
+    specs = _find_flavors(objects, flavors)
     amounts = [f"{change.key.resource} from {_write(change.before, change)} to {_write(change.after, change)}"
                for change in remedy.quotas]  # fmt: skip
     return Change(
@@ -53,8 +76,8 @@ def _make_change(objects: Iterable[Json], pod: Pod, remedy: Remedy, flavors: set
         words={"queue": f"{target[0]} {quota.node}", "flavor": remedy.flavor, "amounts": ", ".join(amounts)},
         cost=_COST,
         subject=("Pod", pod.namespace, pod.name),
-        edit=lambda raw: _release(raw, chosen),
-        command=_write_command(by_kind, target, remedy, field),
+        edit=lambda raw: _release(raw, specs),
+        command=_write_command(objects, target, remedy, field),
     )
 
 
@@ -81,7 +104,7 @@ def _write_command(objects: Iterable[Json], target: ObjectKey, remedy: Remedy, f
     if len(remedy.quotas) != 1:
         return ""
     (change,) = remedy.quotas
-    (raw,) = [raw for raw in objects if (raw["kind"], "", raw["metadata"]["name"]) == target]
+    (raw,) = [raw for raw in objects if (raw.get("kind"), "", (raw.get("metadata") or {}).get("name")) == target]
     for group, covered in enumerate(raw["spec"].get("resourceGroups") or ()):
         for place, flavor in enumerate(covered["flavors"]):
             for position, resource in enumerate(flavor["resources"]):

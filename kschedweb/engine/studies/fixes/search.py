@@ -102,15 +102,14 @@ class _FixSearch:
         if explanation.pre_enqueue.ok:
             claims = claim_changes.change_volume_claims(proposer.snapshot, proposer.pod)
             return [claims] if claims else []
+        gates = proposer.pod_changes.remove_gates()
         waits_for_quota = any(gate.startswith(f"{KUEUE}/") for gate in proposer.pod.gates)
         queues = self._read_queues() if self._read_queues and waits_for_quota else None
         if queues is not None:
             # Most clusters have no queues, and need not wait for their modules.
-            from kschedweb.engine.studies.fixes.quota_changes import list_quota_changes
+            from kschedweb.engine.studies.fixes.quota_changes import list_quota_proposals
 
-            # Their gate is not for people to remove.
-            return [(change,) for change in list_quota_changes(queues, proposer.pod)]
-        gates = proposer.pod_changes.remove_gates()
+            return [proposal for proposal in list_quota_proposals(queues, proposer.pod, gates) if proposal]
         return [gates] if gates else []
 
     def _try_proposals(self, changes: Proposal, proposer: Proposer, explanation: Explanation) -> None:
