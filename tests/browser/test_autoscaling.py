@@ -104,7 +104,6 @@ def test_a_nodepool_is_changed_in_the_form_and_a_recorded_day_compared(
     page.get_by_role("button", name="Compare before and after").click()
     expect(page).to_have_url(re.compile("/comparisons/"))
     seed_runs.work_off()
-    page.reload()
     for name in ("nodes", "cost", "evictions"):
         expect(page.locator(f"[data-scaled={name}] td")).to_have_count(2)
     before, after = (float(text) for text in page.locator("[data-scaled=nodes] td").all_inner_texts())

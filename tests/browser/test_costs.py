@@ -75,7 +75,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     take_screenshot(page, "costs")
     axe(page)
     page.get_by_role("link", name="By workload").click()
-    expect(page.locator("table")).to_contain_text("analytics/StatefulSet/beacon")
+    expect(page.locator("table.cards-below")).to_contain_text("analytics/StatefulSet/beacon")
     page.get_by_role("link", name="An hour (EUR)").click()
     take_screenshot(page, "costs-workload")
     page.goto("/?cluster=demo")
