@@ -1,4 +1,4 @@
-"""The figures of a container: its usage over time, and a histogram of it."""
+"""The figures of the list of containers, and of one: its usage over time, and a histogram of it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,61 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 
 if TYPE_CHECKING:
-    from kschedweb.advice.rightsizing.sizing import SizeAmount
+    from collections.abc import Sequence
+
+    from kschedweb.advice.rightsizing.sizing import ContainerSize, SizeAmount
     from kschedweb.engine.rightsizing.histogram import Histograms
     from kschedweb.engine.state.columns import Floats
 
 GIB = float(1 << 30)
 NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
+
+# Bars of the chart of all containers; more cannot be read.
+MOST_BARS = 12
+MOST_LETTERS = 36
+
+
+def compare_requests(sizes: Sequence[ContainerSize]) -> Chart | None:
+    """Chart the CPU that the first containers in the table's order request, all pods together, and the target."""
+    shown = [size for size in sizes if size.has_history][:MOST_BARS]
+    if not shown:
+        return None
+    places = list(range(len(shown)))
+    labels = [f"{size.workload} ({size.container})" for size in shown]
+    parts = (
+        (gettext("requested"), [size.cpu.requested * size.pods / 1000 for size in shown]),
+        (gettext("target"), [size.cpu.target * size.pods / 1000 for size in shown]),
+    )
+    bars = [
+        go.Bar(
+            orientation="h",
+            name=name,
+            y=places,
+            x=amounts,
+            customdata=[[label] for label in labels],
+            hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x}} CPU<extra></extra>",
+        )
+        for name, amounts in parts
+    ]
+    layout = go.Layout(
+        height=110 + 34 * len(shown),
+        barmode="group",
+        legend=ABOVE,
+        xaxis={"title": {"text": gettext("CPU of all pods")}, "rangemode": "tozero"},
+        yaxis={
+            "autorange": "reversed",
+            "automargin": True,
+            "tickvals": places,
+            "ticktext": [label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…" for label in labels],
+        },
+        margin={"t": 40},
+    )
+    return Chart.of_table(make_figure(bars, layout), len(shown))
 
 
 def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) -> Chart | None:

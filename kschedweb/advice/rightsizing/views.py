@@ -81,6 +81,7 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
         "title": words.render_heading(whole, cluster.name, rates.unit),
         "totals": whole,
         "savings": words.list_savings(whole, rates.unit, sizing.MONTH),
+        "chart": charts.compare_requests(sizes),
         "rates": rates,
         "money": words.describe_money(rates),
         "updated": datetime.fromtimestamp(usage.updated, UTC),
