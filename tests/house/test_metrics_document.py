@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedweb.live.extender import metrics as extender
 from kschedweb.live.schedulers.metrics import OWNER_LABELS, render_exposition
 from kschedweb.live.shadow import run as shadow
-from tests.live.test_metrics_live import DOCUMENT, families, ours, table
+from tests.live.test_metrics_live import DOCUMENT, clear_series, families, ours, table
 
 ROWS = table()
 
@@ -13,6 +13,7 @@ ROWS = table()
 def test_what_is_served_is_in_the_table_with_its_labels() -> None:
     served_labels: dict[str, set[str]] = {}
     for entity_label in ("type", "entity"):  # of 1.37, and of 1.38
+        clear_series()
         for name, family in ours(entity_label).items():
             served_labels.setdefault(name.removesuffix("_total"), set()).update(family.labels - set(OWNER_LABELS))
     documented_labels = {row.name.removesuffix("_total"): set(row.labels) for row in ROWS if row.exported}

@@ -18,7 +18,7 @@ from kschedweb.live.extender.configuration import VERBS
 from kschedweb.live.schedulers.metrics import render_exposition
 from kschedweb.live.shadow.run import VERDICTS
 from tests.conftest import ROOT
-from tests.live.test_metrics_live import ours
+from tests.live.test_metrics_live import clear_series, ours
 from tests.support.needs import missing
 from tests.support.processes import wait_until
 from tests.support.prometheus import Exporter, Prometheus
@@ -80,6 +80,7 @@ def render_all_series(_now: float) -> str:
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     rules = MONITORING / "rules.yaml"
+    clear_series()  # a rate over what other tests counted once is no number
     with Exporter(render_all_series).started() as exporter:
         server = Prometheus(tmp_path_factory.mktemp("prometheus"), scrape=[exporter.port], job="kschedweb", rules=rules)
         with server.started():
