@@ -68,6 +68,26 @@ def line_style(place: int, points: int, *, secondary: bool = False, **line: obje
     return style
 
 
+def bar_layout(labels: Sequence[str], title: str, *, mode: str, row: int, letters: int) -> dict[str, object]:
+    """Return the layout of horizontal bars at the places 0, 1, …, one row of ``row`` pixels for each of ``labels``.
+
+    ``title`` is that of the amounts, ``mode`` "stack" or "group"; labels are cut at ``letters``.
+    """
+    return {
+        "height": 110 + row * len(labels),
+        "barmode": mode,
+        "legend": ABOVE,
+        "xaxis": {"title": {"text": title}, "rangemode": "tozero"},
+        "yaxis": {
+            "autorange": "reversed",
+            "automargin": True,
+            "tickvals": list(range(len(labels))),
+            "ticktext": [label if len(label) <= letters else f"{label[: letters - 1]}…" for label in labels],
+        },
+        "margin": {"t": 40},
+    }
+
+
 def make_figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> Json:
     """Return the figure of ``traces`` as plain JSON. They and ``layout`` raise ValueError if they are built wrongly.
 

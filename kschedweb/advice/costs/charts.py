@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.web.figures import ABOVE, Chart, make_figure
+from kschedweb.web.figures import Chart, bar_layout, make_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,18 +46,6 @@ def build_cost_chart(lines: Sequence[CostLine], unit: str, *, of_nodes: bool) ->
             for name, amounts in parts
             if any(amounts)
         ],
-        go.Layout(
-            height=110 + 26 * len(priced_lines),
-            barmode="stack",
-            legend=ABOVE,
-            xaxis={"title": {"text": gettext("%(unit)s an hour") % {"unit": unit}}, "rangemode": "tozero"},
-            yaxis={
-                "autorange": "reversed",
-                "automargin": True,
-                "tickvals": places,
-                "ticktext": [label if len(label) <= 30 else f"{label[:29]}…" for label in labels],
-            },
-            margin={"t": 40},
-        ),
+        go.Layout(**bar_layout(labels, gettext("%(unit)s an hour") % {"unit": unit}, mode="stack", row=26, letters=30)),
     )
     return Chart.of_table(cost_figure, len(priced_lines))

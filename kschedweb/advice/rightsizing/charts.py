@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
+from kschedweb.web.figures import ABOVE, Chart, bar_layout, line_style, make_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,6 @@ NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
 
 # Bars of the chart of all containers; more cannot be read.
 MOST_BARS = 12
-MOST_LETTERS = 36
 
 
 def compare_requests(sizes: Sequence[ContainerSize]) -> Chart | None:
@@ -48,19 +47,7 @@ def compare_requests(sizes: Sequence[ContainerSize]) -> Chart | None:
         )
         for name, amounts in parts
     ]
-    layout = go.Layout(
-        height=110 + 34 * len(shown),
-        barmode="group",
-        legend=ABOVE,
-        xaxis={"title": {"text": gettext("CPU of all pods")}, "rangemode": "tozero"},
-        yaxis={
-            "autorange": "reversed",
-            "automargin": True,
-            "tickvals": places,
-            "ticktext": [label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…" for label in labels],
-        },
-        margin={"t": 40},
-    )
+    layout = go.Layout(**bar_layout(labels, gettext("CPU of all pods"), mode="group", row=34, letters=36))
     return Chart.of_table(make_figure(bars, layout), len(shown))
 
 

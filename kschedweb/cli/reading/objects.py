@@ -14,7 +14,7 @@ from kschedweb.cli.reading.progress import StepWriter
 from kschedweb.cli.reading.schedulers import RunningScheduler, find_schedulers
 from kschedweb.cli.reading.source import ClusterSource, SourceError
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.kinds import BY_NAME, KINDS, KUEUE, ObjectKind, reduce_object
+from kschedweb.engine.objects.kinds import BY_NAME, KINDS, KUEUE, ObjectKind, is_queue_gate, reduce_object
 
 # Objects of one page, and requests at the same time.
 PAGE, WORKERS = 5_000, 4
@@ -189,7 +189,7 @@ def _has_volumes(spec: Json) -> bool:
 
 
 def _waits_for_quota(spec: Json) -> bool:
-    return any(str(gate.get("name")).startswith(KUEUE) for gate in spec.get("schedulingGates") or [])
+    return any(is_queue_gate(str(gate.get("name"))) for gate in spec.get("schedulingGates") or [])
 
 
 def _asks_for_devices(spec: Json) -> bool:

@@ -48,6 +48,11 @@ class ObjectKind:
 KUEUE = "kueue.x-k8s.io"
 
 
+def is_queue_gate(name: str) -> bool:
+    """Return whether Kueue removes the scheduling gate ``name``."""
+    return name.startswith(f"{KUEUE}/")
+
+
 def _queue_kind(name: str, resource: str, namespaced: bool, costs: str) -> ObjectKind:
     return ObjectKind(name, KUEUE, "v1beta2", resource, namespaced, costs, optional=True, former_version="v1beta1")
 

@@ -17,7 +17,7 @@ from kschedweb.engine.studies.measure.groups import BALANCE, RUN
 from kschedweb.engine.studies.measure.values import LOWER, NEITHER, PERCENT, PODS, POINTS
 from kschedweb.playground.experiments import charts, selectors
 from kschedweb.playground.experiments.repeating import RepeatCommand, repeat_command
-from kschedweb.playground.reports.content import MOST_NOTES, Listing, ReportContent, ReportDocument
+from kschedweb.playground.reports.content import MOST_NOTES, Listing, ReportContent, ReportDocument, measure_row
 from kschedweb.web.durations import format_duration
 from kschedweb.web.errors import Conflict
 
@@ -177,18 +177,13 @@ def _measures_listing(series: Sequence[PolicySeries]) -> Listing:
 def _measure_json(measure: ExperimentMeasure, runs: Sequence[Run]) -> Json:
     """Return a measure with its value in each run."""
     values = [(run, measure.value_of(run.measures)) for run in runs if measure.name in run.measures]
-    return {
-        "name": measure.name,
-        "group": measure.group.name,
-        "label": measure.label,
-        "unit": measure.unit,
-        "better": measure.direction,
-        "sentence": measure.sentence,
-        "values": [
+    return measure_row(
+        measure,
+        [
             {"policy": run.policy, "seed": run.seed, "value": value, "text": f"{value:g} {measure.unit}".strip()}
             for run, value in values
         ],
-    }
+    )
 
 
 def _list_documents(experiment: Experiment, setup: Setup, command: RepeatCommand) -> list[ReportDocument]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kschedweb.engine.studies.measure.spec import SpecGroup
     from kschedweb.web.figures import Chart
 
 MOST_ROWS, MOST_NOTES, MOST_TEXT = 500, 200, 200_000
@@ -51,6 +52,36 @@ class ReportDocument:
     @classmethod
     def from_text(cls, label: str, text: str) -> ReportDocument:
         return cls(label, text[:MOST_TEXT], len(text) <= MOST_TEXT)
+
+
+class ReportedMeasure(Protocol):
+    """A measure of a run or of an experiment."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def group(self) -> SpecGroup: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def direction(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+
+
+def measure_row(measure: ReportedMeasure, values: list[Json]) -> Json:
+    """Return the row of a measure: ``values`` have "policy", "seed", "value" and "text" of each run."""
+    return {
+        "name": measure.name,
+        "group": measure.group.name,
+        "label": measure.label,
+        "unit": measure.unit,
+        "better": measure.direction,
+        "sentence": measure.sentence,
+        "values": values,
+    }
 
 
 @dataclass

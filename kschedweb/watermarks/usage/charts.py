@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 from kschedweb.watermarks.usage.measures import SHARES, Distribution, Floats, HeatmapRow, Skew
 from kschedweb.watermarks.usage.query import UsageQuery
-from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
+from kschedweb.web.figures import ABOVE, Chart, bar_layout, line_style, make_figure
 
 if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
@@ -346,18 +346,6 @@ def workloads_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
                 (gettext("used"), [use.used for use in measured]),
             )
         ],
-        go.Layout(
-            height=110 + 28 * len(measured),
-            barmode="group",
-            legend=ABOVE,
-            xaxis={"title": {"text": f"{query.resource_words} ({unit})"}, "rangemode": "tozero"},
-            yaxis={
-                "autorange": "reversed",
-                "automargin": True,
-                "tickvals": places,
-                "ticktext": [label if len(label) <= 26 else f"{label[:25]}…" for label in labels],
-            },
-            margin={"t": 40},
-        ),
+        go.Layout(**bar_layout(labels, f"{query.resource_words} ({unit})", mode="group", row=28, letters=26)),
     )
     return Chart.of_table(plot, len(measured))

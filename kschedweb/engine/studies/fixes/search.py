@@ -11,7 +11,7 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import FEASIBLE, Explanation
 from kschedweb.engine.framework.status import CycleError, Status
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.engine.objects.kinds import KUEUE
+from kschedweb.engine.objects.kinds import is_queue_gate
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.state.snapshot import Snapshot
@@ -103,7 +103,7 @@ class _FixSearch:
             claims = claim_changes.change_volume_claims(proposer.snapshot, proposer.pod)
             return [claims] if claims else []
         gates = proposer.pod_changes.remove_gates()
-        waits_for_quota = any(gate.startswith(f"{KUEUE}/") for gate in proposer.pod.gates)
+        waits_for_quota = any(map(is_queue_gate, proposer.pod.gates))
         queues = self._read_queues() if self._read_queues and waits_for_quota else None
         if queues is not None:
             # Most clusters have no queues, and need not wait for their modules.

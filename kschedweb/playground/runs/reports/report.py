@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from django.utils import timezone
 
 from kschedweb.engine.json_types import Json
-from kschedweb.playground.reports.content import MOST_NOTES, MOST_ROWS, Listing, ReportContent, ReportDocument
+from kschedweb.playground.reports.content import (
+    MOST_NOTES,
+    MOST_ROWS,
+    Listing,
+    ReportContent,
+    ReportDocument,
+    measure_row,
+)
 from kschedweb.playground.runs import (
     charts,
     measures,
@@ -174,18 +181,13 @@ def _moved_listing(listed: moved_pods.MovedList, side: ComparedPolicy) -> Listin
 
 def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, float | None]]) -> Json:
     """Return a measure with its value in each run."""
-    return {
-        "name": measure.name,
-        "group": measure.group.name,
-        "label": measure.label,
-        "unit": measure.unit,
-        "better": measure.direction,
-        "sentence": measure.sentence,
-        "values": [
+    return measure_row(
+        measure,
+        [
             {"policy": run.label, "seed": run.seed, "value": value, "text": measures.format_amount(measure, value)}
             for run, value in values
         ],
-    }
+    )
 
 
 def _start_report(
