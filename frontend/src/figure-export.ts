@@ -29,7 +29,7 @@ export type Exports = {
   table: () => Table;
 };
 
-type Trace = Record<string, unknown> & { type?: string; name?: string };
+type Trace = Record<string, unknown> & { name?: string };
 type Axes = { xaxis?: { title?: unknown }; yaxis?: { title?: unknown } };
 
 /** `table` as CSV, as the server writes it: no cell is a formula for a spreadsheet. */

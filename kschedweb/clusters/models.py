@@ -21,6 +21,10 @@ class ClusterSource(models.TextChoices):
     SANDBOX = "sandbox", _("Sandbox")
 
 
+# Sources of clusters whose objects may be much older than the moment at which they came here.
+FIXED_SOURCES = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
+
+
 class Cluster(models.Model):
     """A connected, imported or generated Kubernetes cluster."""
 

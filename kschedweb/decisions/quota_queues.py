@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kschedweb.clusters.kinds import QUEUE_KINDS
-from kschedweb.clusters.models import ClusterSource
+from kschedweb.clusters.models import FIXED_SOURCES
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, find_newest_time, read_state, select_objects
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
-
-# Clusters whose objects may be much older than the moment at which they came here.
-_OLDER = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
 
 
 def has_queues(snapshot: Snapshot) -> bool:
@@ -28,7 +25,7 @@ def read_queues(snapshot: Snapshot) -> QueueState:
     def read() -> QueueState:
         objects = select_objects(snapshot_objects(snapshot))
         now = snapshot.taken_at.timestamp()
-        if snapshot.cluster.source in _OLDER:
+        if snapshot.cluster.source in FIXED_SOURCES:
             now = min(now, find_newest_time(objects) or now)
         return read_state(objects, now)
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from kschedweb.clusters.models import ClusterSource, EventRow
+from kschedweb.clusters.models import FIXED_SOURCES, ClusterSource, EventRow
 from kschedweb.clusters.redaction import in_part
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Events that a page shows. The others are behind its link.
 MOST_SHOWN = 10
-# Clusters whose Events may be much older than the moment at which they came here.
-_OLDER = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def find_object_events(snapshot: Snapshot, kind: str, name: str, *, namespace: s
     if snapshot.moment is not None:
         rows = rows.filter(first_at__lte=snapshot.moment)
     newest = list(rows[: MOST_SHOWN + 1])
-    as_of = cluster.events_read_at if cluster.source in _OLDER else None
+    as_of = cluster.events_read_at if cluster.source in FIXED_SOURCES else None
     query = {"kind": kind, "namespace": namespace, "name": name}
     return ObjectEvents(
         rows=[ShownEvent(row, _age_of(row, as_of)) for row in newest[:MOST_SHOWN]],
