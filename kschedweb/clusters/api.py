@@ -15,10 +15,16 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors, services
+from kschedweb.clusters.connecting.addresses import CLUSTERS
+from kschedweb.clusters.connecting.allowed_addresses import (
+    allowed_address_add,
+    allowed_address_list,
+    allowed_address_remove,
+)
 from kschedweb.clusters.events.selectors import event_rows
 from kschedweb.clusters.filters import EventFilter, NodeFilter, PodFilter
 from kschedweb.clusters.importing import uploads
-from kschedweb.clusters.models import Cluster, EventRow, NodeRow, PodRow, Snapshot
+from kschedweb.clusters.models import AllowedAddress, Cluster, EventRow, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.redaction import problems_seen
 from kschedweb.clusters.refresh_schedule import MOST_MINUTES, cluster_label, refresh_schedule
@@ -444,7 +450,56 @@ class EventList(generics.ListAPIView[EventRow]):
         return event_rows(selectors.cluster_get(self.kwargs["name"]))
 
 
+class AllowedAddressSerializer(serializers.ModelSerializer[AllowedAddress]):
+    """An address, a network, a host name or a `*.suffix` that an administrator added to the allowlist."""
+
+    entry = serializers.CharField(max_length=255, help_text="Such as `10.20.0.0/16` or `api.example.com`.")
+    added_by = serializers.CharField(source="added_by.username", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = AllowedAddress
+        fields = ("entry", "added_by", "added_at")
+
+
+class AllowedAddressList(generics.ListAPIView[AllowedAddress]):
+    """The addresses that administrators allowed this site to connect to.
+
+    Empty where the operator does not permit that.
+    """
+
+    action_required = Action.ADMINISTER
+    serializer_class = AllowedAddressSerializer
+    queryset = AllowedAddress.objects.none()
+
+    def get_queryset(self) -> QuerySet[AllowedAddress]:
+        return allowed_address_list() if CLUSTERS.editable else AllowedAddress.objects.none()
+
+    @extend_schema(request=AllowedAddressSerializer, responses={201: AllowedAddressSerializer})
+    def post(self, request: ApiRequest) -> Response:
+        """Allow an address for clusters, Prometheus and webhooks, from the next connection on.
+
+        403 where the operator does not permit it (`KSCHEDWEB_CLUSTER_ALLOWLIST_EDITABLE`), 409 for what is allowed
+        already, 400 for what is too wide or where no request may go.
+        """
+        values = validate_input(AllowedAddressSerializer, request.data)
+        row = allowed_address_add(user=request.user, entry=values["entry"])
+        location = reverse("api:allowed-address", args=[row.entry], request=request)
+        return Response(AllowedAddressSerializer(row).data, status=201, headers={"Location": location})
+
+
+class AllowedAddressDetail(APIView):
+    action_required = Action.ADMINISTER
+
+    @extend_schema(operation_id="allowed_addresses_delete", request=None, responses={204: None})
+    def delete(self, request: ApiRequest, entry: str) -> Response:
+        """Remove what an administrator added. Open connections stay; new ones are refused."""
+        allowed_address_remove(user=request.user, entry=entry)
+        return Response(status=204)
+
+
 urlpatterns = [
+    path("allowed-addresses/", AllowedAddressList.as_view(), name="allowed-addresses"),
+    path("allowed-addresses/<path:entry>/", AllowedAddressDetail.as_view(), name="allowed-address"),
     path("clusters/", ClusterList.as_view(), name="clusters"),
     path("clusters/import/", ClusterImport.as_view(), name="cluster-import"),
     path("clusters/<slug:name>/", ClusterDetail.as_view(), name="cluster"),

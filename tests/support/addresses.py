@@ -342,6 +342,7 @@ def resources(at: Places) -> dict[str, str]:
         "users": "/api/v1/users/",
         "user": f"/api/v1/users/{at.user}/",
         "user-tokens": f"/api/v1/users/{at.user}/tokens/",
+        "allowed-addresses": "/api/v1/allowed-addresses/",
         "grants": "/api/v1/grants/",
         "audit": "/api/v1/audit/",
         "display": "/api/v1/display/",

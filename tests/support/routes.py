@@ -73,6 +73,7 @@ def leading_to(at: Places, **values: object) -> Choose:
     """Parameters that lead to what exists: by the part of the address before them, else by their name."""
     namespace, pod = at.stuck.split("/")
     below: dict[str, object] = {
+        "allowed-addresses": "192.0.2.9",
         "answers": at.capacity,
         "approvals": at.approval,
         "autoscaling": at.autoscaling,
