@@ -145,7 +145,7 @@ def is_one(values: list[float | None]) -> bool:
 
 def name_gains(gains: list[tuple[str, str, float, float, Any]]) -> Values:
     """The measures of a table of gains before anything moves, by their names; they are those of one moment."""
-    names = {spec.label: spec.name for spec in specs_of((CPU, MEMORY))}
+    names = {spec.label: spec.name for spec in specs_of({"resource": (CPU, MEMORY)})}
     values = {names.get(label, label): before for label, _, before, *_ in gains}
     assert all(get_spec(name).is_standing for name in values if name in names.values())
     return values

@@ -8,7 +8,7 @@ import yaml
 
 from kschedweb.engine.studies.actors.queues.figures import find_log, list_courses
 from kschedweb.engine.studies.actors.queues.keys import QUEUES, QUOTA
-from kschedweb.engine.studies.actors.queues.measures import MEASURES
+from kschedweb.engine.studies.actors.queues.measures import BY_PRIORITY, BY_QUEUE, MEASURES
 from kschedweb.engine.studies.document.document import read_scenario
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import prepare_scenario
@@ -33,5 +33,6 @@ def test_the_scenario_runs_and_the_owner_takes_its_quota_back() -> None:
 def test_every_key_and_measure_is_explained() -> None:
     for field in (*QUEUES.fields, *QUOTA.fields):
         assert f"`{field.name}`" in TEXT, field.name
-    for spec in (spec for block in MEASURES for spec in block if not spec.of_queues):
-        assert f"`{spec.name.replace('{}', '*')}`" in TEXT, spec.name
+    for spec in (spec for block in MEASURES for spec in block):
+        ending = {BY_QUEUE: "QUEUE", BY_PRIORITY: "PRIORITY"}.get(spec.split, "*")
+        assert f"`{spec.name.replace('{}', ending)}`" in TEXT, spec.name

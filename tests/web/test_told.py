@@ -51,7 +51,7 @@ def fight_sentences() -> list[str]:
         MoveRefusals.stop_at_max_moves(1200).text,
         *stop_reasons(),
     ]
-    measures = [text for spec in specs_of(("cpu",)) for text in (spec.label, spec.sentence)]
+    measures = [text for spec in specs_of({"resource": ("cpu",)}) for text in (spec.label, spec.sentence)]
     return [*moves, *stays, *ends, *(fight.sentence for fight in fights), *measures, *(group.label for group in GROUPS)]
 
 

@@ -10,6 +10,7 @@ from kschedweb.engine.queueing.cache import KueueCache
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.queues import QueueManager
 from kschedweb.engine.queueing.quota.objects import ClusterQueue, LocalQueue
+from kschedweb.engine.queueing.workloads.pod_set_memo import PodSetMemo
 from kschedweb.engine.queueing.workloads.requests import LimitSummary, adjust_pod_set, summarize_limits
 from kschedweb.engine.queueing.workloads.status_changes import keep_managed, mark_evicted
 from kschedweb.engine.queueing.workloads.workload import PodSet, Workload, WorkloadOrdering
@@ -93,8 +94,8 @@ class KueueWorld:
         self._limits: dict[str, dict[str, LimitSummary]] = {}
         # RuntimeClass -> what its pods need beside their containers.
         self._overheads: dict[str, Json] = {}
-        # Identity of pod sets -> them, and as limits and overheads leave them.
-        self._adjusted: dict[int, tuple[tuple[PodSet, ...], tuple[PodSet, ...]]] = {}
+        # Pod sets as limits and overheads leave them.
+        self._adjusted = PodSetMemo[tuple[PodSet, ...]]()
         # Workloads whose eviction was issued, but not yet seen.
         self.expected_evictions: set[str] = set()
         self.log = CycleLog()
@@ -119,13 +120,13 @@ class KueueWorld:
     def create_info(self, workload: Workload) -> WorkloadInfo:
         """Return what is known of ``workload``, its resources adjusted."""
         original = workload.pod_sets
-        if id(original) not in self._adjusted:
+
+        def adjust(pod_sets: tuple[PodSet, ...]) -> tuple[PodSet, ...]:
             limits = self.limits(workload.namespace)
-            adjusted = tuple(adjust_pod_set(pod_set, limits, self._overheads) for pod_set in original)
-            is_same = all(new is old for new, old in zip(adjusted, original, strict=True))
-            # Kept with the original, whose identity stays its own so.
-            self._adjusted[id(original)] = (original, original if is_same else adjusted)
-        pod_sets = self._adjusted[id(original)][1]
+            adjusted = tuple(adjust_pod_set(pod_set, limits, self._overheads) for pod_set in pod_sets)
+            return pod_sets if all(new is old for new, old in zip(adjusted, pod_sets, strict=True)) else adjusted
+
+        pod_sets = self._adjusted.get(original, adjust)
         return self.factory.create(workload if pod_sets is original else replace(workload, pod_sets=pod_sets))
 
     def list_workloads(self) -> list[Workload]:

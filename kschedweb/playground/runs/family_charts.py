@@ -302,7 +302,7 @@ def _evenness_figure(series: Sequence[StepSeries], listed: Sequence[ChartedRun],
 def fragmentation_chart(listed: Sequence[ChartedRun], resource: str) -> Chart | None:
     """Draw fragmentation at the end, by resource."""
     specs = [spec for name in listed[0].measures if (spec := find_spec(name)) and spec.family == FRAGMENTATION]
-    names, resources = [spec.name for spec in specs], [resource_label(spec.resource) for spec in specs]
+    names, resources = [spec.name for spec in specs], [resource_label(spec.member) for spec in specs]
     data: list[go.Bar | go.Scatter] = []
     rows: list[list[object]] = []
     for place, charted in enumerate(listed):

@@ -12,7 +12,7 @@ from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.objectives import find_objective, list_objectives
-from kschedweb.engine.studies.measure.spec import MeasureSpec
+from kschedweb.engine.studies.measure.spec import BY_RESOURCE, MeasureSpec
 from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable_by
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Reading a space validates the policy's document, and every page of a sweep needs it.
 _spaces: LRU[Space] = LRU(16)
-# Characters that a resource's name may have in a posted measure.
-LONGEST_RESOURCE = 63
+# Characters that the name of a resource or queue may have in a posted measure.
+LONGEST_MEMBER = 63
 
 
 def sweep_list(user: User) -> QuerySet[Sweep]:
@@ -83,9 +83,9 @@ def objective_means(sweep: Sweep, trial: Trial) -> list[float] | None:
 
 
 def get_objective(name: str) -> MeasureSpec | None:
-    """Return the objective ``name`` of any resource; ``None`` if no objective has that name."""
+    """Return the objective ``name`` of any member; ``None`` if no objective has that name."""
     spec = find_objective(name)
-    return spec if spec is not None and len(spec.resource) <= LONGEST_RESOURCE else None
+    return spec if spec is not None and len(spec.member) <= LONGEST_MEMBER else None
 
 
 def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
@@ -93,7 +93,7 @@ def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
     resources, document = [CPU, MEMORY], {} if revision is None else revision.document
     resources += [name for name in _extended_resources(document) if name not in resources]
     # Without a scenario all parts are offered, since the choice is made later.
-    return list_objectives(resources, None if revision is None else document)
+    return list_objectives({BY_RESOURCE.name: resources}, None if revision is None else document)
 
 
 def _extended_resources(document: Json) -> list[str]:

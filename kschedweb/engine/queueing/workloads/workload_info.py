@@ -22,6 +22,7 @@ from kschedweb.engine.queueing.quota.amounts import (
     scale_requests,
 )
 from kschedweb.engine.queueing.topology.topology_assignments import TopologyAssignment
+from kschedweb.engine.queueing.workloads.pod_set_memo import PodSetMemo
 from kschedweb.engine.queueing.workloads.requests import (
     RequestOptions,
     count_requests,
@@ -105,10 +106,8 @@ class AssignmentState:
 
 
 class PodSetFacts(NamedTuple):
-    """Values computed once for pod sets, which stay the same objects while their workload's status changes."""
+    """Values that depend on pod sets alone, not on their workload's status."""
 
-    # Kept, so that its identity stays its own.
-    pod_sets: tuple[PodSet, ...]
     # What one pod of each counts for quota.
     requests: tuple[Requests, ...]
     shape: str
@@ -120,14 +119,14 @@ class InfoFactory:
     def __init__(self, options: RequestOptions, gates: FeatureGates) -> None:
         self.options = options
         self.gates = gates
-        self._facts: dict[int, PodSetFacts] = {}
+        self._facts = PodSetMemo[PodSetFacts]()
 
     def _find_facts(self, pod_sets: tuple[PodSet, ...]) -> PodSetFacts:
-        facts = self._facts.get(id(pod_sets))
-        if facts is None:
-            requests = tuple(count_requests(pod_set.spec, self.options) for pod_set in pod_sets)
-            facts = self._facts[id(pod_sets)] = PodSetFacts(pod_sets, requests, describe_shape(pod_sets))
-        return facts
+        return self._facts.get(pod_sets, self._compute_facts)
+
+    def _compute_facts(self, pod_sets: tuple[PodSet, ...]) -> PodSetFacts:
+        requests = tuple(count_requests(pod_set.spec, self.options) for pod_set in pod_sets)
+        return PodSetFacts(requests, describe_shape(pod_sets))
 
     def create(self, workload: Workload) -> WorkloadInfo:
         """Return what is known of ``workload`` as it is written."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.studies.actors.queues.figures import find_log
 from kschedweb.engine.studies.measure.figures import RunFigures
-from kschedweb.engine.studies.measure.registry import specs_of
+from kschedweb.engine.studies.measure.registry import list_members, specs_of
 from kschedweb.engine.studies.measure.spec import MeasureSpec
 from kschedweb.engine.studies.measure.values import Measures, RunMeasure
 from kschedweb.engine.studies.play.outcome import RunOutcome
@@ -13,9 +12,7 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 def compute_measures(outcome: RunOutcome) -> Measures:
     """Return every measure for which the run has data, in the order of the registry."""
     run = RunFigures(outcome)
-    log = find_log(outcome)
-    listed = specs_of(outcome.resources, () if log is None else sorted(log.queues))
-    specs = (spec for spec in listed if spec.is_available(run))
+    specs = (spec for spec in specs_of(list_members(outcome)) if spec.is_available(run))
     return Measures(tuple(measure_of(spec, spec.value(run), outcome.kinds.currency) for spec in specs))
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.conditions import COMPARED
 from kschedweb.engine.studies.measure.measures import measure_of
 from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, specs_of
-from kschedweb.engine.studies.measure.spec import MeasureSpec
+from kschedweb.engine.studies.measure.spec import BY_RESOURCE, MeasureSpec
 from kschedweb.engine.studies.measure.values import RunMeasure
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.successors import last_node, latest_rows
 
+USUAL_MEMBERS: Mapping[str, Sequence[str]] = {BY_RESOURCE.name: (CPU, MEMORY)}
+
 
 def list_objectives(
-    resources: Iterable[str] = (CPU, MEMORY), document: Mapping[str, object] | None = None
+    members: Mapping[str, Sequence[str]] = USUAL_MEMBERS, document: Mapping[str, object] | None = None
 ) -> list[MeasureSpec]:
-    """Return the objectives of runs with these resources, in order; ``document``: of runs of this scenario."""
-    return [spec for spec in specs_of(resources) if _is_objective(spec, document)]
+    """Return the objectives of runs with these members of splits, in order; ``document``: of runs of this scenario."""
+    return [spec for spec in specs_of(members) if _is_objective(spec, document)]
 
 
 def _is_objective(spec: MeasureSpec, document: Mapping[str, object] | None = None) -> bool:
@@ -28,7 +30,7 @@ def _is_objective(spec: MeasureSpec, document: Mapping[str, object] | None = Non
 
 
 def find_objective(name: str) -> MeasureSpec | None:
-    """Return the objective ``name``, of any resource; ``None`` if no run has a measure of that name."""
+    """Return the objective ``name``, of any member; ``None`` if no run has a measure of that name."""
     spec = find_spec(name)
     return spec if spec is not None and _is_objective(spec) else None
 

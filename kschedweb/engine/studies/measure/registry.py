@@ -5,8 +5,9 @@ Groups go from the most important on, and measures in the order in which pages l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.actors import list_modules
@@ -48,6 +49,9 @@ from kschedweb.engine.studies.measure.values import (
     POINTS,
     SECONDS,
 )
+
+if TYPE_CHECKING:
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 # Names of measures that other modules compute.
 MOVED, NODES_USED, NODE_HOURS_DAY = "moved", "nodes_used", "node_hours_day"
@@ -279,7 +283,7 @@ _SPEED = (
         WAIT, Population.BOUND_PODS, Window.RUN, RunFigures.wait_p99,
     ),
 )  # fmt: skip
-# Blocks in order. A block of templates gives all measures of one resource, then all of the next.
+# Blocks in order. A block of templates has one split, and gives all measures of one member, then all of the next.
 _OWN_BLOCKS = (
     _RUN, _DISRUPTION, _REQUESTS, _USE, _SCALING, _COST, _FRAGMENTATION, _REQUESTED, _SPEED
 )  # fmt: skip
@@ -289,11 +293,12 @@ _BLOCKS: tuple[tuple[MeasureSpec, ...], ...] = tuple(sorted(
     key=lambda block: GROUPS.index(block[0].group),
 ))  # fmt: skip
 MEASURES: tuple[MeasureSpec, ...] = tuple(spec for block in _BLOCKS for spec in block)
+SPLITS = tuple({spec.split.name: spec.split for spec in MEASURES}.values())
 FAMILIES = tuple(dict.fromkeys((*OWN_FAMILIES, *(spec.family for spec in MEASURES))))
 
 
 def list_messages() -> Iterator[str]:
-    """Yield labels of groups, labels and sentences of measures, for catalogues: ``%(resource)s`` is a resource."""
+    """Yield labels of groups, labels and sentences of measures, for catalogues: ``%(resource)s`` is a member."""
     yield from (group.label for group in GROUPS)
     for spec in MEASURES:
         yield from (text.replace(PLACE, "%(resource)s") for text in (spec.label, spec.sentence))
@@ -305,17 +310,19 @@ def list_family_messages() -> Iterator[str]:
         yield from (family.label, family.help)
 
 
-def specs_of(resources: Iterable[str], queues: Iterable[str] = ()) -> Iterator[MeasureSpec]:
-    """Yield every measure that a run with these resources and quota queues can have, in order."""
-    listed, queue_names = list(resources), list(queues)
+def specs_of(members: Mapping[str, Sequence[str]]) -> Iterator[MeasureSpec]:
+    """Yield every measure that a run can have, in order; ``members`` are those of each split by its name."""
     for block in _BLOCKS:
         if not block[0].is_template:
             yield from block
             continue
-        for resource in queue_names if block[0].of_queues else listed:
-            yield from (
-                spec.for_resource(resource) for spec in block if spec.resources is None or resource in spec.resources
-            )
+        for member in members.get(block[0].split.name, ()):
+            yield from (spec.for_member(member) for spec in block if spec.resources is None or member in spec.resources)
+
+
+def list_members(outcome: RunOutcome) -> dict[str, Sequence[str]]:
+    """Return the members of each split that a run has."""
+    return {split.name: split.list_members(outcome) for split in SPLITS}
 
 
 @cache
@@ -325,17 +332,17 @@ def _specs_by_name() -> dict[str, MeasureSpec]:
 
 @lru_cache(maxsize=4096)
 def find_spec(name: str) -> MeasureSpec | None:
-    """Return the measure ``name``, of any resource; ``None`` if there is none."""
+    """Return the measure ``name``, of any member; ``None`` if there is none."""
     spec = _specs_by_name().get(name)
     if spec is not None:
         return spec
-    # Templates with long names come first: a resource may end like "_end".
+    # Templates with long names come first: a member may end like "_end".
     for template in sorted((spec for spec in MEASURES if spec.is_template), key=lambda spec: -len(spec.name)):
         before, _, after = template.name.partition(PLACE)
-        resource = name[len(before) : len(name) - len(after)]
-        fits = name.startswith(before) and name.endswith(after) and resource
-        if fits and (template.resources is None or resource in template.resources):
-            return template.for_resource(resource)
+        member = name[len(before) : len(name) - len(after)]
+        fits = name.startswith(before) and name.endswith(after) and member
+        if fits and (template.resources is None or member in template.resources):
+            return template.for_member(member)
     return None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,29 @@ from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.measure.figures import RunFigures
+    from kschedweb.engine.studies.play.outcome import RunOutcome
 
 # Stands in a unit for the currency of the price table.
 CURRENCY = "{currency}"
-# Stands in names, labels and sentences for the resource, or queue.
+# Stands in names, labels and sentences for the member, such as the resource.
 PLACE = "{}"
 RESOURCE_WORDS = {CPU: "CPU", MEMORY: "memory"}
-# Gets the RunFigures, and the resource if the measure exists once for each.
+# Gets the RunFigures, and the member of its split if the measure exists once for each.
 Compute = Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureSplit:
+    """The members, such as resources, of which a template makes one measure each."""
+
+    name: str
+    # Returns the members that a run has, in order.
+    list_members: Callable[[RunOutcome], Sequence[str]]
+    # Words for readers in place of a member's own name.
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+BY_RESOURCE = MeasureSplit("resource", lambda outcome: outcome.resources, RESOURCE_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,7 @@ class MeasureCondition:
 
     # What there must be, for readers; "" for nothing.
     label: str
-    # Returns whether a run has the data for a measure of a resource, "" for none; None for measures that are not
+    # Returns whether a run has the data for a measure of a member, "" for none; None for measures that are not
     # computed from one run.
     holds: Callable[[RunFigures, str], bool] | None
     # The part of a scenario document without which no run meets it; "" if no part decides that.
@@ -85,7 +100,7 @@ ALWAYS = MeasureCondition("", lambda run, resource: True)
 class MeasureSpec:
     """One measure. Pages, REST, files, sweeps, comparisons and the gate take all they know about it from here."""
 
-    # Name, label and sentence have PLACE in them if there is such a measure of each resource, or queue.
+    # Name, label and sentence have PLACE in them if there is such a measure of each member of ``split``.
     name: str
     label: str
     # May contain CURRENCY.
@@ -101,8 +116,10 @@ class MeasureSpec:
     compute: Compute | None = None
     # What a run must have for the measure to say something.
     when: MeasureCondition = ALWAYS
-    # Resources that a template is for; None for all.
+    # Members that a template is for; None for all.
     resources: tuple[str, ...] | None = None
+    # What a template makes measures of.
+    split: MeasureSplit = BY_RESOURCE
     # The measure below which this one is folded, because it says nearly the same.
     like: str = ""
     # True if it counts events on the way, which depend on the order in which things happen.
@@ -111,10 +128,8 @@ class MeasureSpec:
     in_placing: bool = False
     # Value under a policy that has nothing of the kind, such as no descheduler; None for no value.
     absent: float | None = None
-    # True for a template of quota queues: there is one measure of each queue, in place of each resource.
-    of_queues: bool = False
-    # The resource, or queue, of a measure that was made from a template.
-    resource: str = ""
+    # The member of a measure that was made from a template.
+    member: str = ""
 
     @property
     def group(self) -> SpecGroup:
@@ -122,7 +137,7 @@ class MeasureSpec:
 
     @property
     def is_template(self) -> bool:
-        """True if there is one measure of each resource, or queue."""
+        """True if there is one measure of each member."""
         return PLACE in self.name
 
     @property
@@ -134,16 +149,16 @@ class MeasureSpec:
         """True if it makes sense for a cluster that is placed at one moment."""
         return self.in_placing or self.window is Window.END
 
-    def for_resource(self, resource: str) -> MeasureSpec:
-        """Return the measure of one resource, or queue."""
-        words = resource if self.of_queues else RESOURCE_WORDS.get(resource, resource)
+    def for_member(self, member: str) -> MeasureSpec:
+        """Return the measure of one member."""
+        words = self.split.words.get(member, member)
         return replace(
             self,
-            name=self.name.replace(PLACE, resource),
+            name=self.name.replace(PLACE, member),
             label=self.label.replace(PLACE, words),
             sentence=self.sentence.replace(PLACE, words),
-            like=self.like.replace(PLACE, resource),
-            resource=resource,
+            like=self.like.replace(PLACE, member),
+            member=member,
         )
 
     def unit_in(self, currency: str) -> str:
@@ -151,10 +166,10 @@ class MeasureSpec:
 
     def is_available(self, run: RunFigures) -> bool:
         """Return whether the run has the data that the measure needs."""
-        return self.when.holds is not None and self.when.holds(run, self.resource)
+        return self.when.holds is not None and self.when.holds(run, self.member)
 
     def value(self, run: RunFigures) -> float | None:
         """Return the value in a run; ``None`` if there is nothing to measure."""
         if self.compute is None:
             return None
-        return self.compute(run, self.resource) if self.resource else self.compute(run)
+        return self.compute(run, self.member) if self.member else self.compute(run)

@@ -143,3 +143,22 @@ def test_what_kueue_would_refuse_is_a_note() -> None:
     document = make_document()
     document["objects"][1] = queue("a", "-1")
     assert any("Kueue would refuse it" in note for note in play(document).notes)
+
+
+def test_jobs_of_each_priority_are_measured_beside_those_of_each_queue() -> None:
+    document = make_document()
+    urgent = add_job("urgent", "b", 1, "2", "110s", "50s")
+    urgent["addWorkload"]["manifest"]["spec"]["template"]["spec"]["priority"] = 100
+    document["changes"].append(urgent)
+    measures = {measure.name: measure for measure in compute_measures(play(document))}
+    names = [name for name in measures if "_priority_" in name]
+    assert names == [
+        "queue_wait_median_priority_100", "queue_wait_p99_priority_100",
+        "queue_wait_median_priority_0", "queue_wait_p99_priority_0",
+    ]  # fmt: skip
+    waits = {course.name: course for course in list_courses(find_log(play(document)) or pytest.fail("no queues"))}
+    assert measures["queue_wait_p99_priority_100"].value == waits["default/job-urgent"].wait
+    assert measures["queue_wait_p99_priority_0"].value == pytest.approx(max(
+        course.wait for course in waits.values() if course.priority == 0 and course.wait is not None
+    ))  # fmt: skip
+    assert measures["queue_wait_p99_priority_100"].label == "Time in queue at priority 100, 99th percentile"

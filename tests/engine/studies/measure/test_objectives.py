@@ -20,7 +20,7 @@ def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_o
     measures = {measure.name: (measure.label, measure.direction) for measure in compute_measures(outcome)}
     listed = {
         objective.name: (objective.label, objective.direction)
-        for objective in list_objectives(outcome.resources, priced)
+        for objective in list_objectives({"resource": outcome.resources}, priced)
         if not objective.when.label or objective.when in (conditions.REQUESTED, conditions.COMPARED, conditions.PRICED)
     }
     assert listed.pop(MOVED) == ("Pods that go elsewhere", "lower")

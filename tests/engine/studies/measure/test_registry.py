@@ -21,8 +21,8 @@ from kschedweb.engine.studies.measure.registry import (
     specs_of,
 )
 
-RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
-SPECS = list(specs_of(RESOURCES))
+MEMBERS = {"resource": ["cpu", "memory", "nvidia.com/gpu"], "queue": ["team-a"], "priority": ["10"]}
+SPECS = list(specs_of(MEMBERS))
 NAMES = [spec.name for spec in SPECS]
 
 
@@ -52,7 +52,7 @@ def test_what_leads_is_a_measure_of_the_same_group_that_leads_itself() -> None:
 
 
 def test_every_measure_of_a_run_has_its_function_and_is_an_objective() -> None:
-    objectives = {spec.name for spec in list_objectives(RESOURCES)}
+    objectives = {spec.name for spec in list_objectives(MEMBERS)}
     for spec in SPECS:
         in_runs = spec.when not in (conditions.PLACED_ANEW, conditions.COMPARED)
         assert (spec.compute is not None) == in_runs, spec.name

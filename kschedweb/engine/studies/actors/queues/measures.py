@@ -12,8 +12,16 @@ from kschedweb.engine.studies.actors.queues.keys import FIELD
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.groups import COST, DISRUPTION, SPEED
-from kschedweb.engine.studies.measure.spec import Family, MeasureCondition, MeasureSpec, Population, Window
+from kschedweb.engine.studies.measure.spec import (
+    Family,
+    MeasureCondition,
+    MeasureSpec,
+    MeasureSplit,
+    Population,
+    Window,
+)
 from kschedweb.engine.studies.measure.values import HIGHER, JOBS, LOWER, NEITHER, PERCENT, SECONDS
+from kschedweb.engine.studies.play.outcome import RunOutcome
 
 QUEUED = MeasureCondition("quota queues", lambda run, resource: figures.find_log(run.outcome) is not None, FIELD.name)
 QUOTAS = MeasureCondition(
@@ -21,6 +29,23 @@ QUOTAS = MeasureCondition(
     lambda run, resource: (log := figures.find_log(run.outcome)) is not None and resource in log.resources,
     FIELD.name,
 )
+# Priorities of a run that have measures of their own, the highest of them.
+MOST_PRIORITIES = 20
+
+
+def _list_queues(outcome: RunOutcome) -> list[str]:
+    log = figures.find_log(outcome)
+    return [] if log is None else sorted(log.queues)
+
+
+def _list_priorities(outcome: RunOutcome) -> list[str]:
+    log = figures.find_log(outcome)
+    priorities = set() if log is None else set(log.job_priority.tolist())
+    return [str(priority) for priority in sorted(priorities, reverse=True)[:MOST_PRIORITIES]]
+
+
+BY_QUEUE = MeasureSplit("queue", _list_queues)
+BY_PRIORITY = MeasureSplit("priority", _list_priorities)
 QUEUE_WAIT = Family(
     "queue_wait",
     SPEED,
@@ -60,12 +85,24 @@ def _list_waits(run: RunFigures, queue: str = "") -> Floats:
     return figures.list_waits(_list_courses(run, queue))
 
 
+def _list_waits_at(run: RunFigures, priority: str) -> Floats:
+    return figures.list_waits([course for course in _list_courses(run) if str(course.priority) == priority])
+
+
 def queue_wait_median(run: RunFigures, queue: str = "") -> float | None:
     return overtime.compute_quantile(_list_waits(run, queue), 0.5)
 
 
 def queue_wait_p99(run: RunFigures, queue: str = "") -> float | None:
     return overtime.compute_quantile(_list_waits(run, queue), 0.99)
+
+
+def priority_wait_median(run: RunFigures, priority: str) -> float | None:
+    return overtime.compute_quantile(_list_waits_at(run, priority), 0.5)
+
+
+def priority_wait_p99(run: RunFigures, priority: str) -> float | None:
+    return overtime.compute_quantile(_list_waits_at(run, priority), 0.99)
 
 
 def placement_p99(run: RunFigures) -> float | None:
@@ -133,12 +170,14 @@ _WAITS_BY_QUEUE = (
     MeasureSpec(
         "queue_wait_median_{}", "Time in queue {}, median", SECONDS, LOWER,
         "How long a job of queue {} waited from its arrival until it had quota.",
-        QUEUE_WAIT, Population.JOBS, Window.RUN, queue_wait_median, QUEUED, like="queue_wait_median", of_queues=True,
+        QUEUE_WAIT, Population.JOBS, Window.RUN, queue_wait_median, QUEUED, split=BY_QUEUE,
+        like="queue_wait_median",
     ),
     MeasureSpec(
         "queue_wait_p99_{}", "Time in queue {}, 99th percentile", SECONDS, LOWER,
         "How long the slowest of a hundred jobs of queue {} waited from its arrival until it had quota.",
-        QUEUE_WAIT, Population.JOBS, Window.RUN, queue_wait_p99, QUEUED, like="queue_wait_p99", of_queues=True,
+        QUEUE_WAIT, Population.JOBS, Window.RUN, queue_wait_p99, QUEUED, split=BY_QUEUE,
+        like="queue_wait_p99",
     ),
 )  # fmt: skip
 _EVICTIONS = (
@@ -188,4 +227,18 @@ _QUOTAS = (
         QUOTA, Population.QUEUES, Window.OVER_TIME, _quota_percent(lambda share: share.lent), QUOTAS,
     ),
 )  # fmt: skip
-MEASURES = (_EVICTIONS, _QUOTAS, _WAITS, _WAITS_BY_QUEUE)
+_WAITS_BY_PRIORITY = (
+    MeasureSpec(
+        "queue_wait_median_priority_{}", "Time in queue at priority {}, median", SECONDS, LOWER,
+        "How long a job of priority {} waited from its arrival until it had quota.",
+        QUEUE_WAIT, Population.JOBS, Window.RUN, priority_wait_median, QUEUED, split=BY_PRIORITY,
+        like="queue_wait_median",
+    ),
+    MeasureSpec(
+        "queue_wait_p99_priority_{}", "Time in queue at priority {}, 99th percentile", SECONDS, LOWER,
+        "How long the slowest of a hundred jobs of priority {} waited from its arrival until it had quota.",
+        QUEUE_WAIT, Population.JOBS, Window.RUN, priority_wait_p99, QUEUED, split=BY_PRIORITY,
+        like="queue_wait_p99",
+    ),
+)  # fmt: skip
+MEASURES = (_EVICTIONS, _QUOTAS, _WAITS, _WAITS_BY_QUEUE, _WAITS_BY_PRIORITY)
