@@ -134,6 +134,7 @@ def ours(entity_label: str) -> dict[str, Family]:
     instruments.count_preemption(1)
     instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, awaiting_approval=1, binding=1, nodes=1, pods=1))
     instruments.set_entities({("active", "pod"): 1}, entity_label)
+    instruments.count_incoming_entities({("active", "PodAdd", "pod"): 1}, entity_label)
     instruments.set_leading(True)
     exported = families(render_exposition()[0].decode())
     return {name: family for name, family in exported.items() if not name.startswith("kschedweb_")}

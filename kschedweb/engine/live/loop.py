@@ -225,6 +225,11 @@ class LiveLoop:
         return self._queue.incoming
 
     @property
+    def incoming_entities(self) -> Mapping[tuple[str, str, str], int]:
+        """The number of pods and groups that came into each queue so far, by (queue, event, kind)."""
+        return self._queue.incoming_entities
+
+    @property
     def snapshot(self) -> Snapshot:
         """The cluster with the reservations; do not change it."""
         self._feed.read_annotations()

@@ -26,7 +26,7 @@ POD = "Pod"
 # Limits of an answer: tries in all, and changes before each try.
 MOST_TRIES, MOST_CHANGES = 200, 20
 # Causes that are no reason of their own to try the pod again.
-BY_ITSELF = frozenset({"BackoffComplete", "ScheduleAttemptFailure"})
+BY_ITSELF = frozenset({"BackoffComplete", "PopFromBackoffQ", "ScheduleAttemptFailure"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import COMPOSITE, POD_GROUP, PodGroup
 from kschedweb.engine.queue.hints import Strategy
-from kschedweb.engine.queue.queued_pods import NEVER, Queued, QueuedPod
-from kschedweb.engine.queue.scheduling_queue import FAILED, POD, POD_ADD, POD_UPDATE, SchedulingQueue
+from kschedweb.engine.queue.queued_pods import NEVER, POD, Queued, QueuedPod
+from kschedweb.engine.queue.scheduling_queue import FAILED, POD_ADD, POD_UPDATE, SchedulingQueue
 from kschedweb.engine.values import dataclass
 
 # key of the group -> key of the pod -> the pod in the queue
@@ -54,6 +54,10 @@ class QueuedGroup:
     def key(self) -> str:
         # It cannot be the key of a pod.
         return self.group.entity
+
+    @property
+    def kind(self) -> str:
+        return self.group.kind.lower()
 
     @property
     def subject(self) -> PodGroup:
@@ -126,7 +130,7 @@ class GroupQueue(SchedulingQueue):
         listed += [("gated" if queued.gating else "unschedulable", queued) for queued in self.unschedulable]
         counts = {(name, kind): 0 for name in (*parts, "unschedulable", "gated") for kind in self._entity_kinds}
         for name, queued in listed:
-            counts[name, queued.group.kind.lower() if isinstance(queued, QueuedGroup) else POD] += 1
+            counts[name, queued.kind] += 1
         return counts
 
     @property

@@ -9,6 +9,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.values import dataclass
 
+# The kind of entity that is no group.
+POD = "pod"
 # Before any time of a clock.
 NEVER = float("-inf")
 
@@ -34,6 +36,10 @@ class Queued(Protocol):
 
     @property
     def key(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """``POD``, or the kind of the group in lower case, as kube-scheduler's metrics name it."""
 
     @property
     def subject(self) -> Pod | PodGroup:
@@ -77,6 +83,10 @@ class QueuedPod:
     @property
     def key(self) -> str:
         return self.pod.key
+
+    @property
+    def kind(self) -> str:
+        return POD
 
     @property
     def subject(self) -> Pod:

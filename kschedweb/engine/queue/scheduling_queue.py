@@ -23,16 +23,16 @@ from kschedweb.engine.queue.backoff_queue import WINDOW, BackoffQueue
 from kschedweb.engine.queue.heap import Heap
 from kschedweb.engine.queue.hints import QueueingHints, Strategy
 from kschedweb.engine.queue.in_flight import InFlight
-from kschedweb.engine.queue.queued_pods import Queued, QueuedPod, UnschedulablePods
+from kschedweb.engine.queue.queued_pods import POD, Queued, QueuedPod, UnschedulablePods
 from kschedweb.engine.queue.timing import FLUSH_PERIOD, QueueTiming
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.nominator import Nominator
 
 # Causes beside events of the cluster, as kube-scheduler's metrics name them.
 POD_ADD, POD_UPDATE = "PodAdd", "PodUpdate"
-# The kind of entity that is no group.
-POD = "pod"
-FAILED, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
+FAILED, BACKOFF_COMPLETE, POPPED_EARLY = "ScheduleAttemptFailure", "BackoffComplete", "PopFromBackoffQ"
+# The part of the queue that a strategy names.
+PART_OF = {Strategy.IMMEDIATELY: "active", Strategy.AFTER_BACKOFF: "backoff", Strategy.SKIP: "unschedulable"}
 
 
 class SchedulingQueue:
@@ -77,6 +77,8 @@ class SchedulingQueue:
         self._looked = 0
         # Number of pods by (part that they came into, cause).
         self.incoming: Counter[tuple[str, str]] = Counter()
+        # Number of entities, pods or groups, by (part that they came into, cause, kind).
+        self.incoming_entities: Counter[tuple[str, str, str]] = Counter()
         self._cause = ""
         # Called with every event and its objects, before any pod is woken.
         self.listener: Callable[[ClusterEvent, Any, Any], None] | None = None
@@ -174,8 +176,9 @@ class SchedulingQueue:
         """Take the next pod or group, as ``pop`` does."""
         while True:
             queued = self.active.pop()
-            if queued is None:
-                queued = self.backoff.pop_early()
+            if queued is None and (queued := self.backoff.pop_early()) is not None:
+                self._cause = POPPED_EARLY
+                self._count_incoming("active", queued)
             if queued is None or self._mark_in_flight(queued):
                 return queued
 
@@ -372,8 +375,11 @@ class SchedulingQueue:
             queued.attempts, queued.unschedulable, queued.errors = queued.attempts + 1, queued.unschedulable + 1, 0
             queued.queued, queued.expires, queued.flushed = now, None, False
             self.unschedulable.add(queued)
-        self.incoming["active", UNSCHEDULABLE_TIMEOUT.name] += len(listed)
-        self.incoming["unschedulable", FAILED] += len(listed)
+        for queued in listed:
+            self._cause = UNSCHEDULABLE_TIMEOUT.name
+            self._count_incoming("active", queued, Strategy.AFTER_BACKOFF)
+            self._cause = FAILED
+            self._count_incoming("unschedulable", queued, Strategy.SKIP)
         return now
 
     def next_flush(self, now: float) -> float | None:
@@ -393,40 +399,57 @@ class SchedulingQueue:
     def _requeue_with_strategy(self, queued: Queued, strategy: Strategy, now: float, *, nominate: bool = False) -> bool:
         """Put a pod that is nowhere, or unschedulable, where ``strategy`` says; returns true if it will be tried."""
         if strategy is Strategy.SKIP:
-            self._to_unschedulable(queued)
+            self._to_unschedulable(queued, strategy)
             return False
         if strategy is Strategy.AFTER_BACKOFF and self.backoff.is_backing_off(queued, now):
-            return self._to_backoff(queued)
-        return self._to_active(queued, now, nominate=nominate)
+            return self._to_backoff(queued, strategy)
+        return self._to_active(queued, now, nominate=nominate, strategy=strategy)
 
-    def _to_active(self, queued: Queued, now: float, *, checked: bool = False, nominate: bool = False) -> bool:
+    def _to_active(
+        self,
+        queued: Queued,
+        now: float,
+        *,
+        checked: bool = False,
+        nominate: bool = False,
+        strategy: Strategy | None = None,
+    ) -> bool:
         """Let the pod be tried, unless a PreEnqueue plugin keeps it out; ``checked`` skips asking these plugins."""
         if not checked and not self._passes_pre_enqueue(queued):
             if queued.key not in self.active and queued.key not in self.backoff:
-                self._to_unschedulable(queued)
+                self._to_unschedulable(queued, strategy)
             return False
         self.unschedulable.remove(queued.key)
         self.backoff.remove(queued.key)
         self.active.add_or_update(queued.key, queued)
-        self.incoming["active", self._cause] += len(queued.members)
+        self._count_incoming("active", queued, strategy)
         if nominate:
             for member in queued.members:
                 self.nominator.add_nominated_pod(member.pod, member.pod.nominated_node)
         return True
 
-    def _to_backoff(self, queued: Queued) -> bool:
+    def _to_backoff(self, queued: Queued, strategy: Strategy | None = None) -> bool:
         if not self._passes_pre_enqueue(queued):
-            self._to_unschedulable(queued)
+            self._to_unschedulable(queued, strategy)
             return False
         self.unschedulable.remove(queued.key)
         self.backoff.add(queued)
-        self.incoming["backoff", self._cause] += len(queued.members)
+        self._count_incoming("backoff", queued, strategy)
         return True
 
-    def _to_unschedulable(self, queued: Queued) -> None:
+    def _to_unschedulable(self, queued: Queued, strategy: Strategy | None = None) -> None:
         if queued.key not in self.unschedulable:
-            self.incoming["unschedulable", self._cause] += len(queued.members)
+            self._count_incoming("unschedulable", queued, strategy)
         self.unschedulable.add(queued)
+
+    def _count_incoming(self, part: str, queued: Queued, strategy: Strategy | None = None) -> None:
+        """Count what comes into a part, as `recordIncomingEntitiesMetrics` does.
+
+        An entity whose ``strategy`` names that part already is not counted again: its pods are.
+        """
+        self.incoming[part, self._cause] += len(queued.members)
+        if strategy is None or PART_OF[strategy] != part:
+            self.incoming_entities[part, self._cause, queued.kind] += 1
 
     def _passes_pre_enqueue(self, queued: Queued) -> bool:
         """Return true if no PreEnqueue plugin keeps it out. One pod of a group keeps out the group."""

@@ -115,6 +115,15 @@ INCOMING = make_counter(
     "queue",
     "event",
 )
+INCOMING_ENTITIES = make_counter(
+    "scheduler_queue_incoming_entities",
+    "Number of pods without a group, pod groups and composite pod groups added to scheduling queues by event and queue "
+    "type. The kind is in the label 'type' under kube-scheduler 1.37, in 'entity' since 1.38.",
+    "queue",
+    "event",
+    "type",
+    "entity",
+)
 PREEMPTIONS = make_counter("scheduler_preemption_attempts", "Total preemption attempts in the cluster.")
 VICTIMS = make_histogram(
     "scheduler_preemption_victims", "Number of selected preemption victims.", exponential_buckets(1, 2, 7)
@@ -153,7 +162,7 @@ class Instruments:
         }
         self._algorithm = ALGORITHM_SECONDS.labels(*self._whose)
         self._points: dict[tuple[str, str], Histogram] = {}
-        self._incoming: dict[tuple[str, str], int] = {}
+        self._incoming: dict[tuple[str, ...], int] = {}
         self._master = MASTER.labels(*self._whose, lease)
         self._entities: set[tuple[str, str, str]] = set()
 
@@ -189,11 +198,25 @@ class Instruments:
 
     def count_incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Add the pods that entered queues; ``counts`` are totals since the run began, by queue and event."""
+        self._increase(INCOMING, counts)
+
+    def count_incoming_entities(self, counts: Mapping[tuple[str, str, str], int], label: str) -> None:
+        """Add the entities that entered queues; ``counts`` are totals, by queue, event and kind.
+
+        The kind is in the ``label`` of the release; without one it has no such metric.
+        """
+        if label:
+            self._increase(
+                INCOMING_ENTITIES,
+                {(queue, event, *_place_kind(kind, label)): count for (queue, event, kind), count in counts.items()},
+            )
+
+    def _increase(self, counter: Counter, totals: Mapping[tuple[str, ...], int]) -> None:
         # A counter of Prometheus cannot be set, only increased, so the last totals are remembered.
-        for key, count in counts.items():
-            if news := count - self._incoming.get(key, 0):
-                INCOMING.labels(*self._whose, *key).inc(news)
-                self._incoming[key] = count
+        for labels, count in totals.items():
+            if news := count - self._incoming.get(labels, 0):
+                counter.labels(*self._whose, *labels).inc(news)
+                self._incoming[labels] = count
 
     def count_preemption(self, victims: int) -> None:
         VICTIMS.labels(*self._whose).observe(victims)
@@ -212,8 +235,7 @@ class Instruments:
         Without a label the release has no such metric.
         """
         series = {
-            (queue, kind if label == "type" else "", kind if label == "entity" else ""): count
-            for (queue, kind), count in (counts if label else {}).items()
+            (queue, *_place_kind(kind, label)): count for (queue, kind), count in (counts if label else {}).items()
         }
         self._forget_entities(self._entities - series.keys())
         for labels, count in series.items():
@@ -236,6 +258,11 @@ class Instruments:
             for name in names:
                 with suppress(KeyError):  # The run ended before it had any.
                     gauge.remove(*self._whose, name)
+
+
+def _place_kind(kind: str, label: str) -> tuple[str, str]:
+    """Return the values of the labels ``type`` and ``entity``, of which the ``label`` of the release has the kind."""
+    return (kind, "") if label == "type" else ("", kind)
 
 
 def render_exposition() -> tuple[bytes, str]:

@@ -296,3 +296,23 @@ def test_entities_are_counted_by_part_and_kind() -> None:
     failed(group_queue, pop_group(group_queue), 1.0)
     assert group_queue.count_entities()["backoff", "compositepodgroup"] == 1
     assert ("active", "compositepodgroup") not in queue(group("gang")).count_entities()
+
+
+def test_entities_that_come_in_are_counted_once_for_all_of_their_pods() -> None:
+    """As recordIncomingEntitiesMetrics counts: not again where a strategy puts it into the part that it names."""
+    group_queue = queue(composite("root"), part("a"), part("b"), group("gang", 3), gates=IN_TREES)
+    come(group_queue, *members(2, "a"), *members(2, "b"), *members(2), pod("alone"))
+    # The tree and the gang come with their first pods, which alone are not enough. Each further pod is an event that
+    # may open the gate: it is looked at, and where the gate stays closed comes in again. Four pods are enough for the
+    # tree.
+    assert group_queue.incoming_entities == {
+        ("unschedulable", "PodAdd", "compositepodgroup"): 1,
+        ("unschedulable", "UnschedulablePodAdd", "compositepodgroup"): 3,
+        ("active", "UnschedulablePodAdd", "compositepodgroup"): 1,
+        ("unschedulable", "PodAdd", "podgroup"): 1,
+        ("unschedulable", "UnschedulablePodAdd", "podgroup"): 2,
+        ("active", "PodAdd", "pod"): 1,
+    }
+    failed(group_queue, pop_group(group_queue), 1.0)
+    assert group_queue.incoming_entities["backoff", "ScheduleAttemptFailure", "compositepodgroup"] == 1
+    assert group_queue.incoming["backoff", "ScheduleAttemptFailure"] == 4

@@ -77,6 +77,28 @@ def test_a_pod_that_backs_off_is_taken_early_when_none_is_active() -> None:
     scheduling_queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, 0.1)
     scheduling_queue.add(make_pod("fresh"), 0.2)
     assert keys(scheduling_queue) == ["fresh", "pod"]
+    assert scheduling_queue.incoming["active", "PopFromBackoffQ"] == 1
+
+
+def test_a_pod_that_a_strategy_puts_where_it_says_is_counted_as_a_pod_but_as_no_entity() -> None:
+    """As recordIncomingEntitiesMetrics counts."""
+    scheduling_queue = queue()
+    reject_pod(scheduling_queue, "early", now=0.0)
+    scheduling_queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, 0.1)
+    reject_pod(scheduling_queue, "late", now=0.2)
+    assert "default/early" in scheduling_queue.backoff
+    scheduling_queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, 20.0)
+    assert scheduling_queue.incoming == {
+        ("active", "PodAdd"): 2,
+        ("unschedulable", "ScheduleAttemptFailure"): 2,
+        ("backoff", "AssignedPodDelete"): 1,
+        ("active", "AssignedPodDelete"): 1,
+    }
+    # The backoff of the second is over: its strategy names another part than the one it came into.
+    assert scheduling_queue.incoming_entities == {
+        ("active", "PodAdd", "pod"): 2,
+        ("active", "AssignedPodDelete", "pod"): 1,
+    }
 
 
 def test_a_pod_that_failed_with_an_error_is_not_taken_early() -> None:

@@ -93,5 +93,20 @@ def test_queued_entities_have_the_label_of_the_release() -> None:
     assert value("scheduler_queued_entities", queue="active", type="", entity="pod") is None
 
 
+def test_incoming_entities_have_the_label_of_the_release() -> None:
+    name, came = "scheduler_queue_incoming_entities_total", ("active", "PodAdd", "podgroup")
+    labels = {"queue": "active", "event": "PodAdd"}
+    instruments = Instruments("c", "p", "kschedweb-p")
+    before = value(name, **labels, type="podgroup", entity="") or 0.0
+    instruments.count_incoming_entities({came: 3}, "")
+    assert (value(name, **labels, type="podgroup", entity="") or 0.0) == before
+    instruments.count_incoming_entities({came: 3}, "type")
+    instruments.count_incoming_entities({came: 5}, "type")
+    assert value(name, **labels, type="podgroup", entity="") == before + 5
+    # A policy with another release takes over, with a queue of its own.
+    Instruments("c", "p", "kschedweb-p").count_incoming_entities({came: 2}, "entity")
+    assert value(name, **labels, type="", entity="podgroup") == 2
+
+
 def test_releases_name_the_kind_of_entity_differently() -> None:
     assert [get_release(name).entity_label for name in ("1.36", "1.37", "1.38")] == ["", "type", "entity"]

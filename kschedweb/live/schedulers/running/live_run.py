@@ -240,8 +240,10 @@ class LiveRun:
         self._depths = depths_of(state := self._loop.depths)
         self.figures.remember_figures(state, now)
         self.instruments.set_depths(state)
-        self.instruments.set_entities(self._loop.queued_entities, self._loop.configuration.release.entity_label)
+        label = self._loop.configuration.release.entity_label
+        self.instruments.set_entities(self._loop.queued_entities, label)
         self.instruments.count_incoming(self._loop.incoming)
+        self.instruments.count_incoming_entities(self._loop.incoming_entities, label)
 
     def _wait_for_news(self, now: float) -> None:
         due = self._loop.next_time(now) if self._may_try() else None
