@@ -141,6 +141,23 @@ class GroupPlacementSerializer(serializers.Serializer[Any]):
     room = GroupRoomSerializer(required=False)
 
 
+class GroupOfTreeSerializer(serializers.Serializer[Any]):
+    """The result of one group of a tree: a CompositePodGroup, or a PodGroup below one."""
+
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    parent = serializers.CharField(allow_blank=True, help_text="Name of the CompositePodGroup above it; '': the root.")
+    min_count = serializers.IntegerField(
+        allow_null=True, help_text="How many of its groups, or pods, must be placed; null: it is no gang."
+    )
+    topology_key = serializers.CharField(allow_blank=True)
+    placed = serializers.BooleanField()
+    condition = GroupConditionSerializer()
+    domain = serializers.CharField(allow_blank=True, help_text="The domain that was taken.")
+    domains = TriedDomainSerializer(many=True, help_text="Within the domain of its parent.")
+
+
 class NodeOfPodSerializer(serializers.Serializer[Any]):
     pod = serializers.CharField()
     node = serializers.CharField()
@@ -168,6 +185,9 @@ class PodGroupAnswerSerializer(AnsweredSerializer, PodGroupSerializer):
     )
     answer = GroupPlacementSerializer(
         allow_null=True, help_text="null: all its pods are bound, or it is not scheduled as a group."
+    )
+    tree = GroupOfTreeSerializer(
+        many=True, help_text="All groups of the tree that it is part of, parents first; empty if it is alone."
     )
 
 

@@ -41,6 +41,8 @@ class GroupCase:
     placement: GroupPlacement | None = None
     # Why the first pod without a node has none, in plain words; "" without such a pod.
     blocked: str = ""
+    # The results of all groups of the tree that it is part of, parents first; empty if it is alone.
+    tree: tuple[GroupPlacement, ...] = ()
     # The scheduler of its pods if neither the policy nor a live scheduler has that name, else "".
     handled_by: str = ""
 
@@ -95,7 +97,7 @@ def group_case(
         raise Unprocessable(f"The scheduling cycle of {group_status.key} fails: {error}") from None
     placement = next(part for part in whole.by_group if part.group is group)
     placement = replace(placement, pre_enqueue_status=whole.pre_enqueue_status)
-    case = GroupCase(group_status, rules, placement)
+    case = GroupCase(group_status, rules, placement, tree=whole.by_group if whole.parts else ())
     return replace(case, blocked=_explain_blocking_pod(scheduler, case, whole, tree_pods))
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions.groups.tables import DomainRow, MemberRow, build_domain_rows, build_member_rows
+from kschedweb.decisions.groups.tables import (
+    DomainRow,
+    MemberRow,
+    TreeRow,
+    build_domain_rows,
+    build_member_rows,
+    build_tree_rows,
+)
 from kschedweb.decisions.groups.words import build_headline
 from kschedweb.decisions.page_parts import Headline
 from kschedweb.engine.json_types import Json
@@ -15,6 +22,8 @@ if TYPE_CHECKING:
 
 # On the page; REST has all.
 MOST_DOMAINS, MOST_VICTIMS = 100, 200
+# Of the tree, and of each group of it.
+MOST_GROUPS, MOST_DOMAINS_OF_GROUP = 100, 20
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,9 @@ class GroupPage:
     domains: list[DomainRow]
     domain_count: int
     room: EvictionRoom | None
+    # The groups of the tree that it is part of; empty if it is alone.
+    tree: list[TreeRow]
+    group_count: int
 
     @property
     def by_domain(self) -> bool:
@@ -94,6 +106,7 @@ class GroupPage:
                 "members": list(map(_read_member, data["members"])),
                 "blocking": None if blocking is None else _read_member(blocking),
                 "domains": [DomainRow(**domain) for domain in data["domains"]],
+                "tree": list(map(_read_tree_row, data["tree"])),
                 "room": room
                 and EvictionRoom(**room | {"victims": [VictimRow(**victim) for victim in room["victims"]]}),
             }
@@ -104,16 +117,21 @@ def _read_member(data: Json) -> MemberRow:
     return MemberRow(**data | {"gates": tuple(data["gates"])})
 
 
+def _read_tree_row(data: Json) -> TreeRow:
+    return TreeRow(**data | {"domains": [DomainRow(**domain) for domain in data["domains"]]})
+
+
 def build_group_page(case: GroupCase) -> GroupPage:
     """Build the page of ``case``."""
     group_status, placement, rules = case.group_status, case.placement, case.rules
     group, release = group_status.group, rules.configuration.release
-    listed, domain_rows = build_member_rows(case), build_domain_rows(case)
+    listed, domain_rows, tree_rows = build_member_rows(case), build_domain_rows(case), build_tree_rows(case)
     facts = {} if group is None else {
         "min_count": group.min_count,
         "topology_key": group.topology_key,
         "priority": group.priority,
         "disrupted_whole": group.disrupted_whole,
+        "parent": group.parent.partition("/")[2],
     }  # fmt: skip
     return GroupPage(
         answer=build_headline(case),
@@ -131,6 +149,8 @@ def build_group_page(case: GroupCase) -> GroupPage:
         domains=domain_rows[:MOST_DOMAINS],
         domain_count=len(domain_rows),
         room=_build_room(case),
+        tree=[replace(row, domains=row.domains[:MOST_DOMAINS_OF_GROUP]) for row in tree_rows[:MOST_GROUPS]],
+        group_count=len(tree_rows),
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
     from kschedweb.decisions.groups.group_status import GroupStatus
     from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
+    from kschedweb.engine.cycle.group_placement import GroupPlacement
 
 
 def status_to_json(group_status: GroupStatus) -> Json:
@@ -54,6 +55,23 @@ def case_to_json(case: GroupCase) -> Json:
         "blocked": case.blocked,
         "freed_claims": case.freed,
         "answer": None if case.placement is None else _placement_to_json(case.placement.to_dict()),
+        "tree": [_tree_group_to_json(placement) for placement in case.tree],
+    }
+
+
+def _tree_group_to_json(placement: GroupPlacement) -> Json:
+    group = placement.group
+    return {
+        "kind": group.kind,
+        "namespace": group.namespace,
+        "name": group.name,
+        "parent": group.parent.partition("/")[2],
+        "min_count": group.min_count,
+        "topology_key": group.topology_key,
+        "placed": placement.placed,
+        "condition": placement.condition,
+        "domain": placement.domain,
+        "domains": [domain_try.to_dict() for domain_try in placement.tries],
     }
 
 

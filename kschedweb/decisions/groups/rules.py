@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext, ngettext
 
 from kschedweb.decisions.words import join_with_and
+from kschedweb.engine.objects.podgroup import COMPOSITE
 from kschedweb.engine.releases import RELEASES
 from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import ApplicationError
@@ -60,6 +61,9 @@ def group_rules(revision: Revision, version: str, gates: Sequence[str], *, switc
     rules = load_configuration(revision, version)
     if not rules.release.behaviour.pod_group_entities:
         return GroupRules(rules, (), switched=False)
+    if not rules.release.behaviour.pod_group_hierarchies:
+        # Such a release reads no trees: their groups are on their own.
+        gates = [gate for gate in gates if gate != COMPOSITE]
     off = tuple(gate for gate in gates if not rules.release.is_enabled(gate))
     if not (off and switch):
         return GroupRules(rules, off, switched=False)

@@ -9,8 +9,9 @@ from kschedweb.decisions.groups.words import short_pod_name
 
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
+    from kschedweb.decisions.groups.group_status import GroupStatus
     from kschedweb.engine import Pod
-    from kschedweb.engine.cycle.group_placement import DomainTry
+    from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
     from kschedweb.engine.cycle.placement import Placement
 
 
@@ -51,6 +52,30 @@ class DomainRow:
     message: str
 
 
+@dataclass(frozen=True)
+class TreeRow:
+    """A group of the tree that the group is part of."""
+
+    # 0 for the root.
+    depth: int
+    kind: str
+    namespace: str
+    name: str
+    # True for the group that was asked about.
+    is_asked: bool
+    # The groups or pods that must be placed together; None if it is no gang.
+    min_count: int | None
+    topology_key: str
+    # Pods without a node, of all groups below it.
+    pending: int
+    placed: bool
+    # Of the condition that kube-scheduler would write.
+    reason: str
+    message: str
+    domain: str
+    domains: list[DomainRow]
+
+
 def build_member_rows(case: GroupCase) -> list[MemberRow]:
     """Return all pods of the group: those on nodes, then the others in the order in which they are tried."""
     bound = [MemberRow(pod.namespace, pod.name, "bound", pod.node_name) for pod in case.group_status.bound]
@@ -82,22 +107,57 @@ def build_domain_rows(case: GroupCase) -> list[DomainRow]:
     """Return the domains in which the group was tried, in that order."""
     if case.placement is None:
         return []
-    scores = {score.domain.name: score.total for score in case.placement.scores}
+    return _build_domain_rows(case.placement, case.group_status)
+
+
+def _build_domain_rows(placement: GroupPlacement, group_status: GroupStatus) -> list[DomainRow]:
+    scores = {score.domain.name: score.total for score in placement.scores}
     return [
-        _build_domain_row(case, domain_try, scores.get(domain_try.domain.name)) for domain_try in case.placement.tries
+        _build_domain_row(placement, domain_try, scores.get(domain_try.domain.name), group_status)
+        for domain_try in placement.tries
     ]
 
 
-def _build_domain_row(case: GroupCase, domain_try: DomainTry, score: int | None) -> DomainRow:
-    assert case.placement is not None
+def _build_domain_row(
+    group_placement: GroupPlacement, domain_try: DomainTry, score: int | None, group_status: GroupStatus
+) -> DomainRow:
     blocking = next((placement for placement in domain_try.placements if not placement.node), None)
     return DomainRow(
         name=domain_try.domain.name,
         nodes=len(domain_try.domain.nodes),
         placed=sum(bool(placement.node) for placement in domain_try.placements),
         score=score,
-        taken=case.placement.placed and domain_try.domain.name == case.placement.domain,
+        taken=group_placement.placed and domain_try.domain.name == group_placement.domain,
         fits=domain_try.status.ok,
-        pod="" if blocking is None else short_pod_name(blocking.pod, case.group_status),
+        pod="" if blocking is None else short_pod_name(blocking.pod, group_status),
         message=domain_try.status.message if blocking is None else blocking.message,
     )
+
+
+def build_tree_rows(case: GroupCase) -> list[TreeRow]:
+    """Return the groups of the tree that the group is part of, parents first; none if it is alone."""
+    depths: dict[str, int] = {}
+    rows: list[TreeRow] = []
+    for placement in case.tree:
+        group, condition = placement.group, placement.condition
+        depth = depths.get(group.parent, -1) + 1
+        if group.is_composite:
+            depths[group.key] = depth
+        rows.append(
+            TreeRow(
+                depth=depth,
+                kind=group.kind,
+                namespace=group.namespace,
+                name=group.name,
+                is_asked=not group.is_composite and group.key == case.group_status.key,
+                min_count=group.min_count,
+                topology_key=group.topology_key,
+                pending=len(placement.placements),
+                placed=placement.placed,
+                reason=condition["reason"],
+                message=condition["message"],
+                domain=placement.domain,
+                domains=_build_domain_rows(placement, case.group_status),
+            )
+        )
+    return rows

@@ -84,7 +84,8 @@ class CompositeSearch(GroupSearch):
             search = GroupSearch(
                 self.scheduler, child.group, child.pods, self.request, self.rules, self.ranking, lead=lead
             )
-        return search.search_domains(domain).final
+        result = search.search_domains(domain)
+        return replace(result.final, tries=tuple(result.tries))
 
     def _assume_group(self, final: DomainTry, assumed: list[BindingCycle]) -> str:
         """Put the pods of a placed group on their nodes; return why that fails, "" if it does not."""
@@ -145,7 +146,7 @@ class CompositeSearch(GroupSearch):
                 for pod in part.pods
             ),
             searched,
-            tries=() if group_try is None else (group_try,),
+            tries=() if group_try is None else group_try.tries,
             room=room,
             blocking=next(
                 (pod.key for pod in part.pods if (placed := placement_by_pod.get(pod.key)) and not placed.node), ""

@@ -27,6 +27,8 @@ class DomainTry:
     is_refused_outright: bool = False
     # The results of the groups of a composite group that were tried, in their order: each in its own domain.
     children: tuple[tuple[PodGroup, DomainTry], ...] = ()
+    # Of a group below another: the results of all domains that it was tried in there, of which this one counts.
+    tries: tuple[DomainTry, ...] = ()
 
     @property
     def has_assignments(self) -> bool:

@@ -76,7 +76,9 @@ class PodGroup:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """The feature gates that kube-scheduler needs for it."""
+        """The feature gates that kube-scheduler needs for it: for a tree of groups one that is named as its kind is."""
+        if self.parent or self.is_composite:
+            return (GENERIC, BY_TOPOLOGY, COMPOSITE)
         return list_required_gates(self.topology_key)
 
     @property

@@ -12,7 +12,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import HEAD
 from tests.engine.builders import node
-from tests.engine.gangs import BY_TOPOLOGY
+from tests.engine.gangs import BY_TOPOLOGY, IN_TREES
 
 RACK = "example.com/rack"
 
@@ -33,3 +33,9 @@ def lab(store_snapshot: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
 def on(policy: Callable[..., Revision]) -> Revision:
     """The policy ``on`` with the feature gates of groups."""
     return policy("on", HEAD, {"release": "1.37", "featureGates": BY_TOPOLOGY})
+
+
+@pytest.fixture
+def in_trees(policy: Callable[..., Revision]) -> Revision:
+    """The policy ``trees`` with the feature gates of groups of groups."""
+    return policy("trees", HEAD, {"release": "1.38", "featureGates": IN_TREES})

@@ -21,7 +21,7 @@ from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
 from tests.conformance.record import read
 from tests.engine.builders import node, pod
-from tests.engine.gangs import THREE_CPUS, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.gangs import THREE_CPUS, composite, gpu_claim, gpus, group, member, members, part, with_gpu
 
 from .conftest import RACK
 
@@ -100,6 +100,23 @@ def test_of_racks_the_one_with_room_is_taken(lab: Lab, fetch_group: Callable[...
     response = fetch_group().json()
     assert response["title"] == "gang does not fit: none of 2 domains has room for it"
     assert response["details"] == ["In r0: gang-1 is pending: no node has 3 CPU free."]
+
+
+def test_the_groups_of_a_tree_have_their_results(lab: Lab, fetch_group: Callable[..., Any], in_trees: Revision) -> None:
+    lab(composite("root", topology=RACK), part("a"), part("b"), *members(2, "a"), *members(2, "b"))
+    response = fetch_group("b", "trees").json()
+    tree = response["tree"]
+    assert [(each["kind"], each["name"], each["parent"]) for each in tree] == [
+        ("CompositePodGroup", "root", ""),
+        ("PodGroup", "a", "root"),
+        ("PodGroup", "b", "root"),
+    ]
+    assert {each["condition"]["type"] for each in tree[1:]} == {"PodGroupInitiallyScheduled"}
+    assert tree[0]["condition"]["type"] == "CompositePodGroupInitiallyScheduled"
+    assert [domain["domain"] for domain in tree[0]["domains"]] == ["r0", "r1"]
+    assert (tree[0]["domain"], [each["placed"] for each in tree]) == ("r0", [True, True, True])
+    lab(group("gang"), *members(2))
+    assert fetch_group(policy="trees").json()["tree"] == []
 
 
 def test_whom_preemption_would_evict(lab: Lab, fetch_group: Callable[..., Any]) -> None:

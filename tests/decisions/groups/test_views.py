@@ -10,8 +10,9 @@ from django.test import Client
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.policies.models import Revision
+from tests.decisions.conftest import HEAD
 from tests.engine.builders import pod
-from tests.engine.gangs import THREE_CPUS, group, member, members
+from tests.engine.gangs import IN_TREES, THREE_CPUS, composite, group, member, members, part
 from tests.support.html import elements
 
 from .conftest import RACK
@@ -149,3 +150,83 @@ def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], C
     assert client.get(LIST).context["page"].paginator.count == 0
     assert not group_links(client.get("/clusters/lab/"))
     assert not group_links(client.get("/decision/lab/default/plain/"))
+
+
+HOST = "kubernetes.io/hostname"
+
+
+def tree_of_four() -> list[dict]:
+    """A root of two racks' choice with the group a and the composite group inner, whose group b wants one node."""
+    b = part("b", "inner", topology=HOST)
+    return [composite("root", topology=RACK), part("a"), composite("inner", 1, parent="root"), b]
+
+
+def tree_groups(response: Any) -> list[tuple[str, str, str]]:
+    """Name, reason and depth of each group of the tree, in the order of the page."""
+    rows = elements(response, "[data-tree-group]")
+    return [
+        (row.attributes["data-tree-group"], row.attributes["data-reason"], row.attributes["class"].split("-")[-1])
+        for row in rows
+    ]
+
+
+def test_the_tree_is_drawn_with_the_domains_of_each_group(
+    lab: Lab, get_page: Callable[..., Any], in_trees: Revision
+) -> None:
+    """Of two racks the first has a full node: the tree goes to the second, and b to one node of it."""
+    full = pod("full", on="n0", requests=THREE_CPUS)
+    pods = [*members(2, "a", requests=THREE_CPUS), *members(1, "b", requests={"cpu": "1"})]
+    trees = tree_of_four()
+    trees[-1]["spec"]["schedulingPolicy"] = {"gang": {"minCount": 1}}
+    lab(*trees, *pods, full)
+    response = get_page("b", "trees")
+    assert tree_groups(response) == [
+        ("root", "Scheduled", "0"),
+        ("a", "Scheduled", "1"),
+        ("inner", "Scheduled", "1"),
+        ("b", "Scheduled", "2"),
+    ]
+    tree = {row.name: row for row in response.context["group_page"].tree}
+    domains = {
+        name: [(each.name, each.nodes, each.fits, each.taken) for each in row.domains] for name, row in tree.items()
+    }
+    assert domains["root"] == [("r0", 2, False, False), ("r1", 2, True, True)]
+    # Below, only the nodes of the rack that was taken.
+    assert domains["b"] == [("n2", 1, True, True), ("n3", 1, True, False)]
+    assert [row.is_asked for row in tree.values()] == [False, False, False, True]
+    links = [link.split("?")[0] for link in group_links(response)]
+    assert f"{LIST}default/a/" in links
+
+
+def test_a_failure_goes_up_and_down_the_tree(lab: Lab, get_page: Callable[..., Any], in_trees: Revision) -> None:
+    """b asks for more than any node has: the groups above it fail by it, and a with them although it would fit."""
+    lab(*tree_of_four(), *members(2, "a"), *members(2, "b", requests=THREE_CPUS))
+    response = get_page("a", "trees")
+    assert tree_groups(response) == [
+        ("root", "Unschedulable", "0"),
+        ("a", "Unschedulable", "1"),
+        ("inner", "Unschedulable", "1"),
+        ("b", "Unschedulable", "2"),
+    ]
+    tree = {row.name: row for row in response.context["group_page"].tree}
+    assert tree["a"].message.startswith('ancestor composite pod group "root" is unschedulable')
+    assert tree["root"].message.startswith("0/2 placements are available, first placement status: ")
+    assert tree["b"].message.startswith("0/2 placements are available, first placement status: ")
+    assert {domain.name: domain.fits for domain in tree["root"].domains} == {"r0": False, "r1": False}
+    assert {domain.name: (domain.fits, domain.placed) for domain in tree["b"].domains} == {
+        "n0": (False, 1),
+        "n1": (False, 1),
+    }
+
+
+def test_a_group_of_a_tree_says_which_gates_it_needs(
+    lab: Lab, get_page: Callable[..., Any], policy: Callable[..., Revision]
+) -> None:
+    policy("new", HEAD, {"release": "1.38"})
+    lab(composite("root"), part("a"), part("b"), *members(2, "a"), *members(2, "b"))
+    off = get_page("a", "new")
+    assert off.context["group_page"].off == list(IN_TREES)
+    assert (off.context["group_page"].facts["parent"], off.context["group_page"].tree) == ("root", [])
+    assert len(tree_groups(get_page("a", "new", gates="on"))) == 3
+    # 1.37 reads no trees, so that their gate is none that it needs.
+    assert get_page("a").context["group_page"].off == []
