@@ -11,7 +11,7 @@ register_tables(
         _("Clusters"),
         (
             Column("name", _("Cluster")),
-            Column("source", _("Source")),
+            Column("source", _("Source"), value="get_source_display"),
             Column("version", _("Version")),
             Column("nodes", _("Nodes"), css="number"),
             Column("pods", _("Pods"), css="number"),

@@ -79,7 +79,7 @@ def _table_body(table: tables.Table, hidden: list[str]) -> Json:
     return {
         "name": table.name,
         "title": table.title,
-        "columns": table.columns,
+        "columns": table.shown,
         "filters": table.parameters,
         "hidden": [key for key in table.optional if key in hidden],
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Self
 
 from django.http import QueryDict
 from django.utils.translation import gettext
@@ -19,39 +20,69 @@ if TYPE_CHECKING:
 NEVER_KEPT = frozenset({"cluster", "policy", "revision", "snapshot", "cursor", "page", "format", "view", "news"})
 
 
+def _step(value: Any, name: str) -> Any:
+    """Return what ``value`` has by a name or number; what is missing in a mapping or a list is None."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return value.get(name)
+    if name.isdigit():
+        return value[int(name)] if int(name) < len(value) else None
+    part = getattr(value, name)
+    return part() if callable(part) else part
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column of a list."""
+    """A column of a table: what a page has of it, and what a file."""
 
     key: str
     # "" for a column that only files have.
     label: str = ""
     css: str = ""
-    # The column's value of ``ordering``; "" if the list cannot be sorted by it.
+    # The column's value of ``ordering``; "" if the table cannot be sorted by it.
     sort: str = ""
     # True if the label is for screen readers alone.
     spoken: bool = False
-    # True if the column is in a unit that the list chooses.
+    # True if the column is in a unit that the table chooses.
     measured: bool = False
-    # A row's value: the name of its attribute, or a function of the row; by default the attribute named as the key.
+    # A row's value: the path to it, such as ``created_by.username``, or a function of the row; by default the key.
     value: str | Callable[[Any], object] = ""
-    # A page's cell, if it is not the value as such: a function of the row, or a template that gets ``row``.
+    # How a page shows the value: a filter of the template library ``ui`` with its argument, or a function of it.
+    form: str | Callable[[Any], object] = ""
+    # A page's cell, if it is not of the value: a function of the row, or a template that gets ``row``. A page that has
+    # its own cell writes it in ``{% cell key %}``.
     cell: str | Callable[[Any], object] = ""
+    # What a page shows if there is no value.
+    absent: str = "–"
     # Classes of cells in addition to ``css``.
     cell_css: str = ""
+    # True if cells are names and words of others, which no browser should translate.
+    verbatim: bool = False
+    # The variable of the page without which it has no such column.
+    when: str = ""
     # False if only pages have the column.
     exported: bool = True
+    # The key in files, if it is another one.
+    file: str = ""
 
-    def read(self, row: Any) -> object:
-        """Return the value of a row."""
+    def read(self, row: Any) -> Any:
+        """Return the value of a row; None if something on the path to it is None."""
         if callable(self.value):
             return self.value(row)
-        name = self.value or self.key
-        return row[name] if isinstance(row, Mapping) else getattr(row, name)
+        path = self.value or self.key
+        if isinstance(row, Mapping) and path in row:
+            return row[path]
+        return reduce(_step, path.split("."), row)
 
-    def head(self, unit: str) -> str:
-        """Return the label, with the ``unit`` of the list if the column is measured in it."""
+    def head(self, unit: str = "") -> str:
+        """Return the label, with the ``unit`` of the table if the column is measured in it."""
         return f"{self.label} ({unit})" if self.measured and unit else self.label
+
+
+def file_columns(*keys: str) -> tuple[Column, ...]:
+    """Return columns that only files have."""
+    return tuple(map(Column, keys))
 
 
 @dataclass(frozen=True)
@@ -62,19 +93,29 @@ class RowTable:
     name: str
     title: str
     columns: tuple[Column, ...]
-    # Attributes of a row's element, such as ``data-pod``, with the values that they have.
+    # Attributes of a row's element, such as ``data-pod``, with the values that they have; none if that is None.
     marks: Mapping[str, str | Callable[[Any], object]] = field(default_factory=dict)
-    # The key of the column that names the rows; by default the first one.
-    names: str = ""
+    # The key of the column that names the rows; by default the first one, and None if none does.
+    names: str | None = ""
     # Classes of the table in addition to those that all have.
-    css: str = ""
+    css: str = "dense"
+
+    @property
+    def exported(self) -> list[Column]:
+        """The columns in a file."""
+        return [column for column in self.columns if column.exported]
 
     @property
     def head(self) -> list[str]:
         """The keys of the columns in a file."""
-        return [column.key for column in self.columns if column.exported]
+        return [column.file or column.key for column in self.exported]
 
-    def with_constant(self, key: str, value: object) -> RowTable:
+    @property
+    def fields(self) -> list[str]:
+        """The names of the columns in a file, as a query of rows knows them."""
+        return [str(column.value or column.file or column.key) for column in self.exported]
+
+    def with_constant(self, key: str, value: object) -> Self:
         """Return the table with a further column of files that has the same value in every row."""
         return replace(self, columns=(*self.columns, Column(key, value=lambda row: value)))
 
@@ -84,7 +125,7 @@ class RowTable:
 
     def export_row(self, row: Any) -> list[object]:
         """Return the row as a file has it."""
-        return [column.read(row) for column in self.columns if column.exported]
+        return [column.read(row) for column in self.exported]
 
     @property
     def shown(self) -> list[Column]:
@@ -93,12 +134,10 @@ class RowTable:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A list. The first column always shows."""
+class Table(RowTable):
+    """A list that people arrange. The first column always shows."""
 
-    name: str
-    title: str
-    columns: tuple[Column, ...]
+    css: str = ""
     # The name of its page; "" if the address needs more than a name.
     page: str = ""
     # The filters of the list.
@@ -111,7 +150,7 @@ class Table:
     @property
     def optional(self) -> list[str]:
         """The keys of the columns that may be hidden."""
-        return [column.key for column in self.columns[1:]]
+        return [column.key for column in self.shown[1:]]
 
     @property
     def parameters(self) -> list[str]:

@@ -33,14 +33,12 @@ from kschedweb.web.durations import (
 from kschedweb.web.reason_translation import translate_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from django.forms import BoundField
     from django.template import Context
     from django.utils.safestring import SafeString
-
-    from kschedweb.web.tables import Column, RowTable
 
 # Parameters of an address that say where a page looks and how, not what it filters by.
 UNFILTERED = frozenset(
@@ -226,48 +224,6 @@ def page_title(context: Context) -> str:
 def empty_state(content: SafeString, title: str, **links: str) -> str:
     """Render a message in place of rows; ``links``: link and action, link2 and action2. See parts/empty.html."""
     return render_to_string("parts/empty.html", {"title": title, "text": content, **links})
-
-
-@register.inclusion_tag("parts/row_table.html", takes_context=True)
-def row_table(
-    context: Context, table: RowTable, rows: Iterable[object], label: str = "", nothing: str = ""
-) -> dict[str, object]:
-    """Render the head and the rows of a table, which are cards on a phone; ``label`` in place of its title.
-
-    Without rows there is one that says ``nothing``.
-    """
-    columns = table.shown
-    head = table.names or columns[0].key
-    lines = [
-        (
-            _render_marks(table, row),
-            [(column, column.key == head, _render_cell(context, column, row)) for column in columns],
-        )
-        for row in rows
-    ]
-    return {
-        "table": table,
-        "columns": columns,
-        "lines": lines,
-        "nothing": nothing,
-        "label": label or table.title,
-        "request": context["request"],
-    }
-
-
-def _render_marks(table: RowTable, row: object) -> SafeString:
-    """Return the attributes of a row's element."""
-    values = ((name, value(row) if callable(value) else getattr(row, value)) for name, value in table.marks.items())
-    return format_html_join("", ' {}="{}"', values)
-
-
-def _render_cell(context: Context, column: Column, row: object) -> object:
-    """Return a row's cell in a column: "–" if there is nothing."""
-    if isinstance(column.cell, str) and column.cell:
-        with context.push(row=row):
-            return context.template.engine.get_template(column.cell).render(context)  # type: ignore[union-attr]
-    value = column.cell(row) if callable(column.cell) else column.read(row)
-    return "–" if value is None or value == "" else value
 
 
 @register.simple_tag

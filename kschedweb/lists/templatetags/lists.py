@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django import template
+from django.template.base import Node, token_kwargs
 from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
 
 from kschedweb.accounts.models import Density
-from kschedweb.lists import selectors
+from kschedweb.lists import drawing, selectors
 from kschedweb.lists.addresses import query_of
 from kschedweb.lists.models import NAME_LIMIT, SavedView
 from kschedweb.web import tables
@@ -17,6 +19,7 @@ from kschedweb.web import tables
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.template import Context
+    from django.template.base import FilterExpression, NodeList, Parser, Token
     from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -35,19 +38,87 @@ class ListChoice:
     hidden: list[str]
 
 
-@register.simple_block_tag(takes_context=True)
-def table(context: Context, content: SafeString, name: str, label: str, css: str = "", unit: str = "") -> str:
-    """Draw the table of the list ``name`` around its ``tbody``, sortable if the list is; see lists/table.html.
+@register.tag("cell")
+def compile_cell(parser: Parser, token: Token) -> CellNode:
+    """Compile ``{% cell key %}…{% endcell %}``: a page's own cells of a column."""
+    _, key = token.split_contents()
+    nodelist = parser.parse(("endcell",))
+    parser.delete_first_token()
+    return CellNode(key, nodelist)
 
-    ``unit`` is that of the columns that are ``measured``.
+
+class CellNode(Node):
+    """The cells of a column, which the table around them draws."""
+
+    def __init__(self, key: str, nodelist: NodeList) -> None:
+        self.key, self.nodelist = key, nodelist
+
+    def render(self, context: Context) -> SafeString:
+        """Return nothing: cells stand in rows."""
+        return mark_safe("")
+
+
+@register.tag("table")
+def compile_table(parser: Parser, token: Token) -> TableNode:
+    """Compile ``{% table table rows %}…{% endtable %}``: the head and the rows of a table, cards on a phone.
+
+    The table is a RowTable, or the name of a list. Between the tags stands a ``{% cell key %}`` for each column that is
+    drawn as only this page does, and perhaps ``{% cell absent %}``, what a table without rows says. Options: ``each``,
+    the name of a row in cells (``row``), or those of its parts; ``label`` in place of the title; ``unit`` of columns
+    that are measured; ``absent``, words in place of that cell; ``css``; and by the key of a column its label here.
     """
-    request = context["request"]
-    chosen = _load_choice(request, name)
-    hidden = [f"hide-{at}" for at, column in enumerate(chosen.table.columns, 1) if column.key in chosen.hidden]
-    heads = [(column, column.head(unit), *_order_link(request, column)) for column in chosen.table.columns]
-    words = " ".join(["table", *css.split(), *hidden])
-    drawn = {"heads": heads, "css": words, "label": label, "rows": content}
-    return render_to_string("lists/table.html", drawn | {"ignored": chosen.table.ignored(request.GET)})
+    bits = token.split_contents()[1:]
+    options = token_kwargs(bits[2:] if "=" not in bits[1] else bits[1:], parser)
+    rows = parser.compile_filter(bits[1]) if "=" not in bits[1] else None
+    nodelist = parser.parse(("endtable",))
+    parser.delete_first_token()
+    return TableNode(parser.compile_filter(bits[0]), rows, options, nodelist)
+
+
+class TableNode(Node):
+    """The table of a page."""
+
+    def __init__(
+        self,
+        table: FilterExpression,
+        rows: FilterExpression | None,
+        options: dict[str, FilterExpression],
+        nodelist: NodeList,
+    ) -> None:
+        self.table, self.rows, self.options, self.nodelist = table, rows, options, nodelist
+        self.cells = {node.key: node.nodelist for node in nodelist if isinstance(node, CellNode)}
+
+    def render(self, context: Context) -> SafeString:
+        """Draw the table, as lists/table.html says."""
+        request = context["request"]
+        options = {name: option.resolve(context) for name, option in self.options.items()}
+        table, choice = self.table.resolve(context), None
+        if isinstance(table, str):
+            choice = _load_choice(request, table)
+            table = choice.table
+        columns = drawing.choose_columns(table, context, options)
+        unit = options.get("unit", "")
+        hidden = choice.hidden if choice else []
+        drawn = {
+            "heads": [(column, column.head(unit), *_order_link(request, column)) for column in columns],
+            "css": " ".join(
+                [
+                    "table",
+                    *(("cards-below",) if self.rows else ()),
+                    *options.get("css", table.css).split(),
+                    *(f"hide-{place}" for place, column in enumerate(columns, 1) if column.key in hidden),
+                ]
+            ),
+            "label": options.get("label") or table.title,
+            "ignored": table.ignored(request.GET) if choice else [],
+        }
+        if self.rows is None:
+            drawn["rows"] = self.nodelist.render(context)
+        else:
+            drawn["rows"] = drawing.draw_rows(
+                table, columns, self.rows.resolve(context) or (), self.cells, context, options
+            )
+        return mark_safe(render_to_string("lists/table.html", drawn))  # noqa: S308 - a template has escaped it
 
 
 @register.inclusion_tag("lists/tools.html", takes_context=True)
@@ -57,7 +128,7 @@ def list_tools(context: Context, name: str) -> dict[str, object]:
     chosen = _load_choice(request, name)
     return {
         "table": chosen.table,
-        "columns": [(column, column.key not in chosen.hidden) for column in chosen.table.columns[1:]],
+        "columns": [(column, column.key not in chosen.hidden) for column in chosen.table.shown[1:]],
         "hidden": len(chosen.hidden),
         "shown_hidden": ",".join(chosen.hidden),
         "view": chosen.view,

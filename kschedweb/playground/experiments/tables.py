@@ -36,5 +36,5 @@ POLICIES = RowTable(
         Column("high_percent", _("Node hours above 80 %"), "number", value=_figure("high_percent", 1, " %")),
         Column("short_percent", _("Pod hours short of CPU"), "number", value=_figure("short_percent", 2, " %")),
     ),
-    css="wrap-heads",
+    css="dense wrap-heads",
 )

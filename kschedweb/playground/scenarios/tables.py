@@ -11,10 +11,10 @@ register_tables(
         "scenarios",
         _("Scenarios"),
         (
-            Column("name", _("Scenario")),
-            Column("description", _("Description")),
+            Column("name", _("Scenario"), cell_css="name"),
+            Column("description", _("Description"), value="shown_description", cell_css="message"),
             Column("revision", _("Revision"), css="number"),
-            Column("changed", _("Changed")),
+            Column("changed", _("Changed"), value="changed_at", form="age"),
             Column("by", _("Created by")),
             Column("readers", _("Visible to")),
             Column("actions", _("Actions"), spoken=True),

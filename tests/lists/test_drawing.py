@@ -36,9 +36,10 @@ TABLE = RowTable(
 ROWS = [Eviction("shop/a", "n1", 1200), Eviction('"b"', "", 1)]
 
 
-def draw() -> str:
-    template = engines["django"].from_string("{% load ui %}{% row_table table rows %}")
-    return template.render({"table": TABLE, "rows": ROWS}, RequestFactory().get("/?ordering=pod&page=2"))
+def draw(tag: str = "{% table table rows %}", cells: str = "", **more: object) -> str:
+    template = engines["django"].from_string(f"{{% load lists %}}{tag}{cells}{{% endtable %}}")
+    context = {"table": TABLE, "rows": ROWS} | more
+    return str(template.render(context, RequestFactory().get("/?ordering=pod&page=2")))
 
 
 def test_a_page_has_the_columns_with_labels_as_rows_and_as_cards() -> None:
@@ -50,6 +51,35 @@ def test_a_page_has_the_columns_with_labels_as_rows_and_as_cards() -> None:
     assert [cell.text.strip() for cell in elements(page, "tbody td")][3:] == ["–", "1", "look at"]
     assert "1,200" in page
     assert elements(page, "th[aria-sort=ascending] a")[0]["href"] == "?ordering=-pod"
+
+
+def test_a_page_may_draw_its_own_cells_and_name_columns() -> None:
+    cells = (
+        "{% cell node %} {{ it.plugin }} {{ forloop.counter }} {% endcell %}{% cell absent %}<b>none</b>{% endcell %}"
+    )
+    page = draw('{% table table rows each="it" number="Evictions" %}', cells)
+    assert [cell.text for cell in elements(page, "td.small")] == ["<PodLifeTime> 1", "<PodLifeTime> 2"]
+    assert [cell["data-label"] for cell in elements(page, "tbody td.number")] == ["Evictions"] * 2
+    assert elements(draw(cells=cells, rows=[]), "tbody td[colspan=4] b")
+
+
+PRICES = RowTable(
+    "prices",
+    "Prices",
+    (
+        Column("name", "Name", value="0.name"),
+        Column("hour", "An hour", "number", value="1.hour", form="floatformat:2", measured=True),
+        Column("shown", "Nodes", value="1.nodes", form="join:', '", absent="no node", when="is_wide"),
+    ),
+)
+
+
+def test_values_are_found_by_paths_and_shown_in_a_form() -> None:
+    rows = [({"name": "a"}, {"hour": 1.256, "nodes": ["n1", "n2"]}), ({"name": "b"}, {"nodes": []}), (None, None)]
+    page = draw('{% table table rows unit="EUR" %}', table=PRICES, rows=rows, is_wide=True)
+    assert [cell.text for cell in elements(page, "tbody td")] == ["1.26", "n1, n2", "–", "no node", "–", "no node"]
+    assert elements(page, "tbody td")[0]["data-label"] == "An hour (EUR)"
+    assert len(elements(draw(table=PRICES, rows=rows), "thead th")) == 2
 
 
 def test_a_file_has_the_same_rows_with_keys_as_heads() -> None:

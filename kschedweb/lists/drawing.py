@@ -1,0 +1,108 @@
+"""Rows of tables on pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.template import Context, Engine, Variable, VariableDoesNotExist
+from django.template.base import FilterExpression, Parser, render_value_in_context
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from django.template.base import NodeList
+
+    from kschedweb.web.tables import Column, RowTable
+
+
+def choose_columns(table: RowTable, context: Context, labels: Mapping[str, Any]) -> list[Column]:
+    """Return the columns that a page has, with its ``labels`` by their keys."""
+    columns = [column for column in table.shown if not column.when or _is_true(column.when, context)]
+    return [replace(column, label=labels[column.key]) if column.key in labels else column for column in columns]
+
+
+def _is_true(name: str, context: Context) -> bool:
+    try:
+        return bool(Variable(name).resolve(context))
+    except VariableDoesNotExist:
+        return False
+
+
+def draw_rows(
+    table: RowTable,
+    columns: Sequence[Column],
+    rows: Iterable[object],
+    cells: Mapping[str, NodeList],
+    context: Context,
+    options: Mapping[str, Any],
+) -> SafeString:
+    """Return the body of the table, with the page's own ``cells`` by the keys of their columns."""
+    unit, each = options.get("unit", ""), options.get("each", "row").split()
+    names = columns[0].key if table.names == "" else table.names
+    heads = [
+        (column, _cell_attributes(column), column.head(unit) if not column.spoken else "", column.key == names)
+        for column in columns
+    ]
+    lines = []
+    for number, row in enumerate(rows, 1):
+        place = {"counter": number, "counter0": number - 1, "first": number == 1}
+        parts = dict(zip(each, row, strict=True)) if len(each) > 1 else {each[0]: row}  # type: ignore[call-overload]
+        with context.push(**{"row": row, "forloop": place, **parts}):
+            drawn = (
+                _draw_cell(head, draw_value(column, row, cells.get(column.key), context)) for column, *head in heads
+            )
+            lines.append(f"<tr{_draw_marks(table, row)}>{''.join(drawn)}</tr>")
+    absent = cells["absent"].render(context) if "absent" in cells else options.get("absent")
+    if not lines and absent:
+        lines.append(format_html('<tr><td colspan="{}">{}</td></tr>', str(len(columns)), absent))
+    return mark_safe(f"<tbody>{''.join(lines)}</tbody>")  # noqa: S308 - all of it is escaped
+
+
+def _cell_attributes(column: Column) -> SafeString:
+    css = " ".join(filter(None, (column.css, column.cell_css, "row-actions" if column.spoken else "")))
+    verbatim = mark_safe(' translate="no"') if column.verbatim else ""
+    return format_html("{}{}", format_html(' class="{}"', css) if css else "", verbatim)
+
+
+def _draw_cell(head: Sequence[Any], cell: SafeString) -> SafeString:
+    attributes, label, is_name = head
+    if is_name:
+        return format_html('<th scope="row"{}>{}</th>', attributes, cell)
+    # A card leaves out what is empty.
+    label = format_html(' data-label="{}"', label) if label and cell else ""
+    return format_html("<td{}{}>{}</td>", attributes, label, cell)
+
+
+def _draw_marks(table: RowTable, row: object) -> SafeString:
+    """Return the attributes of a row's element."""
+    values = ((name, value(row) if callable(value) else getattr(row, value)) for name, value in table.marks.items())
+    return format_html_join("", ' {}="{}"', ((name, value) for name, value in values if value is not None))
+
+
+def draw_value(column: Column, row: object, nodes: NodeList | None, context: Context) -> SafeString:
+    """Return a row's cell in a column."""
+    if nodes is not None:
+        return mark_safe(nodes.render(context).strip())  # noqa: S308 - templates escape
+    if isinstance(column.cell, str) and column.cell:
+        return mark_safe(Engine.get_default().get_template(column.cell).render(context).strip())  # noqa: S308
+    value = column.cell(row) if callable(column.cell) else column.read(row)
+    if value is None or value == "" or (isinstance(value, list | tuple) and not value):
+        return conditional_escape(column.absent)
+    if column.form:
+        value = (
+            column.form(value) if callable(column.form) else _compile(column.form).resolve(Context({"value": value}))
+        )
+    return conditional_escape(render_value_in_context(value, context))
+
+
+@lru_cache(maxsize=100)
+def _compile(form: str) -> FilterExpression:
+    """Return the expression that shows ``value`` through a filter of the library ``ui``, or one of Django's."""
+    engine = Engine.get_default()
+    parser = Parser([], engine.template_libraries, engine.template_builtins)
+    parser.add_library(engine.template_libraries["ui"])
+    return parser.compile_filter(f"value|{form}")
