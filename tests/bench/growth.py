@@ -16,6 +16,7 @@ from typing import Any
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.releases import load
 from tests.bench import workloads
+from tests.support.browser import CHROMIUM
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -109,7 +110,7 @@ def drawn(figure: dict[str, Any]) -> str:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = browser.new_page()
         page.add_script_tag(path=PLOTLY)
         address: str = page.evaluate("figure => Plotly.toImage(figure, {format: 'svg'})", figure)
