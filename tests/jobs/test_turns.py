@@ -114,11 +114,12 @@ def test_a_job_of_a_newer_release_is_left_for_its_workers(editor: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("idle", "limit"), [(False, 3), (True, 1)])
 def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_one_twice(
-    editor: User, settings: Settings
+    editor: User, settings: Settings, idle: bool, limit: int
 ) -> None:
     settings.JOBS_RUNNING = 3
-    queued(editor, 10)
+    queued(editor, 10, idle=idle)
     barrier, jobs = Barrier(6), []
 
     def take() -> None:
@@ -132,7 +133,7 @@ def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_o
     for thread in threads:
         thread.join()
     claimed = [job.pk for job in jobs if job is not None]
-    assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=JobState.RUNNING).count() == 3
+    assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=JobState.RUNNING).count() == limit
 
 
 def test_places_are_those_in_which_jobs_are_taken(editor: User, admin: User) -> None:

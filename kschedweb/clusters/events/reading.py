@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -68,14 +67,11 @@ class EventReflector(Reflector):
     def _list_objects(self, client: Client) -> None:
         count, version = 0, ""
         for page in client.pages(self.kind.path):
-            items = [item for item in page.items if isinstance(item, dict)]
-            self._sink(Listed(self.kind.name, items, page.resource_version, self._reason))
+            self._send_list([item for item in page.items if isinstance(item, dict)], page.resource_version)
             count, version = count + len(page.items), page.resource_version
             if count >= MOST_READ:
                 break
-        self.relists[self._reason] += 1
-        self._known, self._version, self._heard = {}, version, time.monotonic()
-        self.synced, self.problem, self._refusals = True, "", 0
+        self._note_list(version, {})
 
 
 class EventFollower:

@@ -224,12 +224,19 @@ class Reflector:
             self._unavailable = True
             items, version = self._read_list(client)
         self._unavailable = False
-        self.relists[self._reason] += 1
         uid_by_key = dict(filter(None, map(_identity_of, items)))
         removed = tuple(_make_tombstone(key, uid) for key, uid in self._known.items() if uid_by_key.get(key) != uid)
+        self._note_list(version, uid_by_key)
+        self._send_list(items, version, removed)
+
+    def _send_list(self, items: list[Json], version: str, removed: tuple[Json, ...] = ()) -> None:
+        self._sink(Listed(self.kind.name, items, version, self._reason, removed))
+
+    def _note_list(self, version: str, uid_by_key: dict[str, str]) -> None:
+        """Note that the list was read, whose changes are watched from ``version`` on."""
+        self.relists[self._reason] += 1
         self._known, self._version, self._heard = uid_by_key, version, time.monotonic()
         self.synced, self.problem, self._refusals = True, "", 0
-        self._sink(Listed(self.kind.name, items, version, self._reason, removed))
 
     def _read_list(self, client: Client) -> tuple[list[Json], str]:
         at: dict[str, object] = {} if self._unavailable else {"resourceVersion": self._version or "0"}
