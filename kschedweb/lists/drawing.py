@@ -11,6 +11,8 @@ from django.template.base import FilterExpression, Parser, render_value_in_conte
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from kschedweb.web.tables import read_value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -52,9 +54,13 @@ def draw_rows(
         place = {"counter": number, "counter0": number - 1, "first": number == 1}
         parts = dict(zip(each, row, strict=True)) if len(each) > 1 else {each[0]: row}  # type: ignore[call-overload]
         with context.push(**{"row": row, "forloop": place, **parts}):
-            drawn = (
-                _draw_cell(head, draw_value(column, row, cells.get(column.key), context)) for column, *head in heads
-            )
+            rest = cells["rest"].render(context).strip() if "rest" in cells else ""
+            drawn = [
+                _draw_cell(head, draw_value(column, row, cells.get(column.key), context))
+                for column, *head in (heads[:1] if rest else heads)
+            ]
+            if rest:
+                drawn.append(format_html('<td colspan="{}">{}</td>', len(heads) - 1, mark_safe(rest)))  # noqa: S308
             lines.append(f"<tr{_draw_marks(table, row)}>{''.join(drawn)}</tr>")
     absent = cells["absent"].render(context) if "absent" in cells else options.get("absent")
     if not lines and absent:
@@ -79,7 +85,7 @@ def _draw_cell(head: Sequence[Any], cell: SafeString) -> SafeString:
 
 def _draw_marks(table: RowTable, row: object) -> SafeString:
     """Return the attributes of a row's element."""
-    values = ((name, value(row) if callable(value) else getattr(row, value)) for name, value in table.marks.items())
+    values = ((name, read_value(row, value)) for name, value in table.marks.items())
     return format_html_join("", ' {}="{}"', ((name, value) for name, value in values if value is not None))
 
 
@@ -90,19 +96,22 @@ def draw_value(column: Column, row: object, nodes: NodeList | None, context: Con
     if isinstance(column.cell, str) and column.cell:
         return mark_safe(Engine.get_default().get_template(column.cell).render(context).strip())  # noqa: S308
     value = column.cell(row) if callable(column.cell) else column.read(row)
-    if value is None or value == "" or (isinstance(value, list | tuple) and not value):
+    # Only NaN differs from itself.
+    if value is None or value == "" or value != value or (isinstance(value, list | tuple) and not value):
         return conditional_escape(column.absent)
-    if column.form:
-        value = (
-            column.form(value) if callable(column.form) else _compile(column.form).resolve(Context({"value": value}))
-        )
+    if callable(column.form):
+        value = column.form(value)
+    elif column.form:
+        with context.push(value=value):
+            value = _compile(column.form).resolve(context)
     return conditional_escape(render_value_in_context(value, context))
 
 
 @lru_cache(maxsize=100)
 def _compile(form: str) -> FilterExpression:
-    """Return the expression that shows ``value`` through a filter of the library ``ui``, or one of Django's."""
+    """Return the expression that shows ``value`` through a filter of any library."""
     engine = Engine.get_default()
     parser = Parser([], engine.template_libraries, engine.template_builtins)
-    parser.add_library(engine.template_libraries["ui"])
+    for library in engine.template_libraries.values():
+        parser.add_library(library)
     return parser.compile_filter(f"value|{form}")

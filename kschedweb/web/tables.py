@@ -1,4 +1,4 @@
-"""Tables with their columns: what a page draws, and what a file holds. Apps register lists in ``ready``."""
+"""Tables with their columns: what a page draws, and what a file holds. Apps register them in their ``tables``."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ def _step(value: Any, name: str) -> Any:
     return part() if callable(part) else part
 
 
+def read_value(row: Any, value: str | Callable[[Any], object]) -> Any:
+    """Return what a row has at a path, or what a function says; None if something on the path is None."""
+    if callable(value):
+        return value(row)
+    if isinstance(row, Mapping) and value in row:
+        return row[value]
+    return reduce(_step, value.split("."), row)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table: what a page has of it, and what a file."""
@@ -46,9 +55,11 @@ class Column:
     spoken: bool = False
     # True if the column is in a unit that the table chooses.
     measured: bool = False
-    # A row's value: the path to it, such as ``created_by.username``, or a function of the row; by default the key.
+    # A row's value: the path to it, such as ``created_by.username``, or a function of the row; by default the key, with
+    # "_" for "-". There is none if it is None, "", an empty list or NaN.
     value: str | Callable[[Any], object] = ""
-    # How a page shows the value: a filter of the template library ``ui`` with its argument, or a function of it.
+    # How a page shows the value: a template filter with its argument, which may be a variable of the page, or a
+    # function of the value.
     form: str | Callable[[Any], object] = ""
     # A page's cell, if it is not of the value: a function of the row, or a template that gets ``row``. A page that has
     # its own cell writes it in ``{% cell key %}``.
@@ -63,17 +74,17 @@ class Column:
     when: str = ""
     # False if only pages have the column.
     exported: bool = True
-    # The key in files, if it is another one.
+    # The key in files, if it is not the key with "_" for "-".
     file: str = ""
 
+    @property
+    def field(self) -> str:
+        """The key in files."""
+        return self.file or self.key.replace("-", "_")
+
     def read(self, row: Any) -> Any:
-        """Return the value of a row; None if something on the path to it is None."""
-        if callable(self.value):
-            return self.value(row)
-        path = self.value or self.key
-        if isinstance(row, Mapping) and path in row:
-            return row[path]
-        return reduce(_step, path.split("."), row)
+        """Return the value of a row."""
+        return read_value(row, self.value or self.field)
 
     def head(self, unit: str = "") -> str:
         """Return the label, with the ``unit`` of the table if the column is measured in it."""
@@ -99,6 +110,8 @@ class RowTable:
     names: str | None = ""
     # Classes of the table in addition to those that all have.
     css: str = "dense"
+    # True if arrow keys lead from cell to cell.
+    grid: bool = False
 
     @property
     def exported(self) -> list[Column]:
@@ -108,12 +121,12 @@ class RowTable:
     @property
     def head(self) -> list[str]:
         """The keys of the columns in a file."""
-        return [column.file or column.key for column in self.exported]
+        return [column.field for column in self.exported]
 
     @property
     def fields(self) -> list[str]:
         """The names of the columns in a file, as a query of rows knows them."""
-        return [str(column.value or column.file or column.key) for column in self.exported]
+        return [str(column.value or column.field) for column in self.exported]
 
     def with_constant(self, key: str, value: object) -> Self:
         """Return the table with a further column of files that has the same value in every row."""
@@ -228,18 +241,28 @@ class Table(RowTable):
         }
 
 
-_tables: dict[str, Table] = {}
+_tables: dict[str, RowTable] = {}
 
 
-def register_tables(*tables: Table) -> None:
+def register_tables(*tables: RowTable) -> None:
+    """Let pages find the tables by their names."""
     for table in tables:
+        assert table.name not in _tables or _tables[table.name] is table, f"two tables have the name {table.name}"
         _tables[table.name] = table
 
 
+def get_table(name: str) -> RowTable:
+    return _tables[name]
+
+
 def find_table(name: str) -> Table | None:
-    return _tables.get(name)
+    """Return a list."""
+    table = _tables.get(name)
+    return table if isinstance(table, Table) else None
 
 
 def list_tables() -> list[Table]:
     """Return all lists, by title."""
-    return sorted(_tables.values(), key=lambda table: (table.title, table.name))
+    return sorted(
+        (table for table in _tables.values() if isinstance(table, Table)), key=lambda table: (table.title, table.name)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext
 
 from kschedweb.engine.objects.amounts import format_amount as format_amount
@@ -51,6 +52,11 @@ def format_price(amount: float | str | None) -> str:
         return "<0.0001"
     text = f"{amount:.4f}".rstrip("0")
     return text + "0" * max(0, 4 - len(text))
+
+
+def whole_percent(share: float) -> str:
+    """Return percents without decimals: 41.8 -> "42 %"."""
+    return f"{floatformat(share, 0)} %"
 
 
 def price_in_column(amount: float) -> str:

@@ -114,7 +114,7 @@ def test_another_policy_is_compared_by_rank_and_share_both_winners_first(
     assert (chosen_row.place.rank, other_row.other.rank) == (1, 1)
     assert all(row.other is not None and 0 <= row.other.share <= 1 for row in rows)
     assert any(row.other.rank != row.place.rank for row in rows)
-    (table,) = elements(response, "[data-compared]")
+    (table,) = elements(response, "[data-table=compared-winners]")
     assert chosen_row.place.percent in table.text
     heads = [head.label for head in response.context["heads"]]
     assert heads[1:7] == ["Rank", "Total", "Margin", "Share", "Rank under most@1", "Share under most@1"]

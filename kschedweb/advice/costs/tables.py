@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from kschedweb.web.tables import Column, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
+from kschedweb.web.units import price_in_column, whole_percent
 
-_MONEY = (
-    Column("hour", _("An hour"), css="number", sort="hour", measured=True),
-    Column("month", _("A month"), css="number", sort="hour"),
-)
+if TYPE_CHECKING:
+    from kschedweb.advice.costs.billing import CostLine
+
+
+def _amount(name: str, label: str, *, by: str = "", measured: bool = False) -> Column:
+    """Return the column of an amount of money, which needs a price."""
+
+    def read(line: CostLine) -> float | None:
+        amount: float = getattr(line, name)
+        return round(amount, 6) if amount == amount else None
+
+    def render(line: CostLine) -> str | None:
+        return price_in_column(getattr(line, name)) if line.has_price else None
+
+    return Column(name, label, "number", sort=by or name, measured=measured, value=read, cell=render)
+
+
+_COUNT = Column("count", _("Number"), css="number", sort="count")
+_MONEY = (_amount("hour", _("An hour"), measured=True), _amount("month", _("A month"), by="hour"))
+_REQUESTED = _amount("requested", _("Requested"))
 _USE = (
-    Column("used", _("Used"), css="number", sort="used"),
-    Column("idle", _("Not used"), css="number", sort="idle"),
-    Column("idle-share", _("Not used (%)"), css="number", sort="idle_share"),
+    replace(_amount("used", _("Used")), form="price_in_column", cell=""),
+    replace(_amount("idle", _("Not used")), form="price_in_column", cell=""),
+    Column("idle-share", _("Not used (%)"), css="number", sort="idle_share", form=whole_percent, exported=False),
 )
-
-register_tables(
-    Table(
-        "cost-nodes",
-        _("Costs of nodes"),
-        (
-            Column("name", _("Nodes"), sort="name"),
-            Column("count", _("Number"), css="number", sort="count"),
-            *_MONEY,
-            Column("requested", _("Requested"), css="number", sort="requested"),
-            *_USE,
-            Column("unpriced", _("No price"), css="number", sort="unpriced"),
-        ),
-        page="costs",
-        also=("by", "ordering"),
+_UNPRICED = Column("unpriced", _("No price"), css="number", sort="unpriced")
+NODES = Table(
+    "cost-nodes",
+    _("Costs of nodes"),
+    (
+        Column("name", _("Nodes"), sort="name", absent=_("(none)"), cell_css="name"),
+        *(_COUNT, *_MONEY, _REQUESTED, *_USE, _UNPRICED),
     ),
-    Table(
-        "cost-pods",
-        _("Costs of workloads"),
-        (
-            Column("name", _("Pods"), sort="name"),
-            Column("count", _("Number"), css="number", sort="count"),
-            *_MONEY,
-            *_USE,
-            Column("unpriced", _("No price"), css="number", sort="unpriced"),
-        ),
-        page="costs",
-        also=("by", "ordering"),
-    ),
+    page="costs",
+    also=("by", "ordering"),
 )
+PODS = Table(
+    "cost-pods",
+    _("Costs of workloads"),
+    (
+        Column("name", _("Pods"), sort="name", absent=_("(none)"), cell_css="name"),
+        *(_COUNT, *_MONEY, replace(_REQUESTED, label=""), *_USE, _UNPRICED),
+    ),
+    page="costs",
+    also=("by", "ordering"),
+)
+register_tables(NODES, PODS)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.costs import billing, charts, editor, node_maps, selectors, words
+from kschedweb.advice.costs import billing, charts, editor, node_maps, selectors, tables, words
 from kschedweb.advice.costs.columns import nodes_of
 from kschedweb.advice.costs.examples import build_example_table
 from kschedweb.advice.costs.forms import ExpectedForm, read_upload
@@ -26,7 +26,7 @@ from kschedweb.clusters.selectors import cluster_get, snapshot_current
 from kschedweb.policies.download import yaml_response
 from kschedweb.policies.revisions.views import line_diff, schema_response
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.messages import translate_unit
 from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import page_part
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.prices.models import PriceSheet
 
 PAGE_SIZE = 50
-HEAD = ("name", "count", "hour", "month", "requested", "used", "idle", "unpriced", "unit")
 OTHER_UNIT = "node-hours"
 
 
@@ -59,10 +58,10 @@ def show_costs(request: HttpRequest) -> HttpResponseBase:
     by = request.GET.get("by", "type")
     by = by if by in words.GROUPS else "type"
     lines = billing.sort_lines(bill.lines_by(by), request.GET.get("ordering", ""))
-    if (form := request.GET.get("format")) in FORMATS:
-        rows = (_export_row(line, bill.unit) for line in lines)
-        return export_rows(form, f"{scope.cluster.name}-cost-by-{by}", HEAD, rows)
     of_nodes, shown_unit = by in words.OF_NODES, translate_unit(bill.unit)
+    listing = tables.NODES if of_nodes else tables.PODS
+    if (form := request.GET.get("format")) in FORMATS:
+        return export_table(form, f"{scope.cluster.name}-cost-by-{by}", listing.with_constant("unit", bill.unit), lines)
     context = {
         "bill": bill,
         "unit": shown_unit,
@@ -72,19 +71,13 @@ def show_costs(request: HttpRequest) -> HttpResponseBase:
         "by": by,
         "groups": words.GROUPS,
         "of_nodes": of_nodes,
-        "listing": "cost-nodes" if of_nodes else "cost-pods",
+        "listing": listing,
         "chart": charts.build_cost_chart(lines, shown_unit, of_nodes=of_nodes),
         "page": Paginator(lines, PAGE_SIZE).get_page(request.GET.get("page")),
         "shared": urlencode({"cluster": scope.cluster.name}),
         "other_unit": OTHER_UNIT,
     }
     return render(request, "advice/costs/costs.html", context)
-
-
-def _export_row(line: billing.CostLine, unit: str) -> list[object]:
-    amounts = (line.hour, line.month, line.requested, line.used, line.idle)
-    numbers = [round(amount, 6) if amount == amount else None for amount in amounts]
-    return [line.name, line.count, *numbers, line.unpriced, unit]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -16,13 +16,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.rightsizing import charts, exports, scenarios, selectors, sizing, words
+from kschedweb.advice.rightsizing import charts, exports, scenarios, selectors, sizing, tables, words
 from kschedweb.advice.rightsizing.forms import ExportForm, SizesForm, read_form
 from kschedweb.clusters.redaction import in_part
 from kschedweb.clusters.scope import cluster_scope_of
 from kschedweb.clusters.selectors import in_whole, snapshot_current
 from kschedweb.web.errors import ApplicationError, NotFound
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ PAGE_SIZE = 50
 # Containers whose past a page shows.
 MOST_PAST = 100
 MEDIA = {exports.KUBECTL: ("text/x-shellscript", "sh")}
-HEAD = (
-    "namespace", "workload", "container", "pods", "cpu_requested", "cpu_target", "cpu_lower", "cpu_upper", "cpu_saved",
-    "memory_requested", "memory_target", "memory_lower", "memory_upper", "memory_saved", "hour", "days", "samples",
-)  # fmt: skip
 
 
 def _explain_missing_usage(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -71,9 +67,7 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
     usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
     sizes = form.filter_sizes(listed, request.GET.get("ordering", ""))
     if (file_format := request.GET.get("format")) in FORMATS:
-        return export_rows(
-            file_format, f"{cluster.name}-right-sizing", list(HEAD), (_export_row(size) for size in sizes)
-        )
+        return export_table(file_format, f"{cluster.name}-right-sizing", tables.SIZES, sizes)
     whole = sizing.sum_sizes(listed)
     shared = {"cluster": cluster.name, "method": form.method_asked}
     context = {
@@ -92,23 +86,6 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
     return render(request, "advice/rightsizing/sizes.html", context)
 
 
-def _export_row(size: ContainerSize) -> list[object]:
-    hour = round(size.hour, 6) if size.has_history and size.hour == size.hour else None
-    amounts = [
-        value if size.has_history or name == "requested" else None
-        for amount in (size.cpu, size.memory)
-        for name, value in (
-            ("requested", amount.requested),
-            ("target", amount.target),
-            ("lower", amount.lower),
-            ("upper", amount.upper),
-            ("saved", amount.saved),
-        )
-    ]
-    names = [size.namespace, size.workload.split("/", 1)[1], size.container]
-    return [*names, size.pods, *amounts, hour, round(size.days, 3), size.samples]
-
-
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @_explain_missing_usage
@@ -125,6 +102,7 @@ def show_workload(request: HttpRequest) -> HttpResponseBase:
     blocks = [
         {
             "size": size,
+            "amounts": [("cpu", size.cpu), ("memory", size.memory)],
             "charts": _build_charts(cluster, size, usage.updated, usage.book, rows.get(size.name)),
             "reasons": words.explain_target(size, usage.book.settings, form.method_asked, siblings[size.name])
             if size.has_history
@@ -136,6 +114,7 @@ def show_workload(request: HttpRequest) -> HttpResponseBase:
     context = {
         "name": name,
         "blocks": blocks,
+        "amounts_table": tables.AMOUNTS,
         "rates": rates,
         "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],
@@ -180,6 +159,7 @@ def preview_changes(request: PageRequest) -> HttpResponseBase:
         "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],
         "short": short[:MOST_PAST],
+        "past_table": tables.PAST,
         "unlisted_count": len(short[MOST_PAST:]),
         "throttled": sum(past.throttled for past in pasts),
         "kills": sum(past.kills for past in pasts),

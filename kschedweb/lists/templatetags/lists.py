@@ -62,10 +62,11 @@ class CellNode(Node):
 def compile_table(parser: Parser, token: Token) -> TableNode:
     """Compile ``{% table table rows %}…{% endtable %}``: the head and the rows of a table, cards on a phone.
 
-    The table is a RowTable, or the name of a list. Between the tags stands a ``{% cell key %}`` for each column that is
-    drawn as only this page does, and perhaps ``{% cell absent %}``, what a table without rows says. Options: ``each``,
-    the name of a row in cells (``row``), or those of its parts; ``label`` in place of the title; ``unit`` of columns
-    that are measured; ``absent``, words in place of that cell; ``css``; and by the key of a column its label here.
+    The table is a RowTable, or the name of one. Between the tags stands a ``{% cell key %}`` for each column that is
+    drawn as only this page does, and perhaps ``{% cell absent %}``, what a table without rows says, and
+    ``{% cell rest %}``, what stands in place of all cells but the first in rows that have it. Options: ``each``, the
+    name of a row in cells (``row``), or those of its parts; ``label`` in place of the title; ``unit`` of columns that
+    are measured; ``absent``, words in place of that cell; ``css``; and by the key of a column its label here.
     """
     bits = token.split_contents()[1:]
     options = token_kwargs(bits[2:] if "=" not in bits[1] else bits[1:], parser)
@@ -94,8 +95,9 @@ class TableNode(Node):
         options = {name: option.resolve(context) for name, option in self.options.items()}
         table, choice = self.table.resolve(context), None
         if isinstance(table, str):
-            choice = _load_choice(request, table)
-            table = choice.table
+            table = tables.get_table(table)
+        if isinstance(table, tables.Table):
+            choice = _load_choice(request, table.name)
         columns = drawing.choose_columns(table, context, options)
         unit = options.get("unit", "")
         hidden = choice.hidden if choice else []
@@ -109,6 +111,7 @@ class TableNode(Node):
                     *(f"hide-{place}" for place, column in enumerate(columns, 1) if column.key in hidden),
                 ]
             ),
+            "table": table,
             "label": options.get("label") or table.title,
             "ignored": table.ignored(request.GET) if choice else [],
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.live.approvals.filters import RequestFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -22,5 +22,33 @@ register_tables(
         css="dense",
         page="approvals-history",
         filters=RequestFilter,
+    ),
+    RowTable(
+        "webhooks",
+        _("Endpoints"),
+        (
+            Column("name", _("Name"), cell_css="name"),
+            Column("url", _("Address"), form="breakable", cell_css="break", verbatim=True),
+            Column("state", _("State")),
+            Column("events", _("Events"), form='join:", "'),
+            Column("pending", _("Waiting to be sent"), "number"),
+            Column("failed", _("Gave up"), "number"),
+            Column("last", _("Last message"), form="age", absent=_("never")),
+        ),
+        css="",
+    ),
+    RowTable(
+        "deliveries",
+        _("Deliveries"),
+        (
+            Column("event", _("Event")),
+            Column("about", _("About"), cell_css="break"),
+            Column("created_at", _("Made"), form="age", cell_css="nowrap"),
+            Column("state", _("State")),
+            Column("attempts", _("Tries"), "number"),
+            Column("status", _("HTTP status"), "number"),
+            Column("next_at", _("Next try"), form="moment", cell_css="nowrap"),
+            Column("error", _("Error"), form="translated", absent="", cell_css="message"),
+        ),
     ),
 )

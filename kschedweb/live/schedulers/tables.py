@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
     Table(
         "decisions",
-        "Live decisions",
+        _("Live decisions"),
         (
-            Column("pod", "Pod", cell_css="name"),
-            Column("when", "When", value="at", form="age", cell_css="nowrap"),
-            Column("result", "Result"),
-            Column("node", "Node", cell_css="nowrap"),
-            Column("feasible", "Feasible (nodes)", css="number"),
-            Column("margin", "Margin (points)", css="number", absent=""),
-            Column("latency", "Latency (ms)", css="number"),
+            Column("pod", _("Pod"), cell_css="name"),
+            Column("when", _("When"), value="at", form="age", cell_css="nowrap"),
+            Column("result", _("Result")),
+            Column("node", _("Node"), cell_css="nowrap"),
+            Column("feasible", _("Feasible (nodes)"), css="number"),
+            Column("margin", _("Margin (points)"), css="number", absent=""),
+            Column("latency", _("Latency (ms)"), css="number"),
             Column(
                 "scheduler",
-                "What the scheduler says",
+                _("What the scheduler says"),
                 value="message",
                 form="truncatechars:160",
                 absent="",
@@ -28,5 +29,54 @@ register_tables(
         ),
         css="dense",
         filters=DecisionFilter,
+    ),
+    RowTable(
+        "live-processes",
+        _("Processes"),
+        (
+            Column("process", _("Process"), cell_css="name"),
+            Column("role", _("Role")),
+            Column("epoch", _("Epoch"), "number"),
+            Column("silent", _("Heartbeat"), form="heartbeat_age"),
+            Column("started_at", _("Started"), form="age"),
+            Column("bound", _("Bound (pods)"), "number"),
+            Column("cluster", _("Cluster")),
+        ),
+    ),
+    RowTable(
+        "missing-rights",
+        _("Missing rights"),
+        (
+            Column("right", _("Right")),
+            Column("group", _("Group"), absent=_("core")),
+            Column("where", _("Where")),
+            Column("costs", _("Without it")),
+        ),
+    ),
+    RowTable(
+        "election-terms",
+        _("Leader election"),
+        (
+            Column("name", _("Setting"), cell_css="name"),
+            Column("value", _("In use")),
+            Column("source", _("Source")),
+        ),
+        marks={"data-setting": "name", "data-source": "source"},
+    ),
+    RowTable(
+        "live-schedulers",
+        _("Live schedulers"),
+        (
+            Column("scheduler", _("Scheduler"), cell_css="name"),
+            Column("cluster", _("Cluster")),
+            Column("mode", _("Mode"), value="live.get_mode_display"),
+            Column("state", _("State")),
+            Column("policy", _("Policy")),
+            Column("leader", _("Leader")),
+            Column("bound", _("Bound (pods/s)"), "number"),
+            Column("queued", _("Not placed (pods)"), "number"),
+            Column("median", _("Median time to schedule (ms)"), "number", form="floatformat:0"),
+        ),
+        css="",
     ),
 )

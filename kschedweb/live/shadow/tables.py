@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kschedweb.live.shadow.filters import VerdictFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
     Table(
         "shadow",
-        "Shadow verdicts",
+        _("Shadow verdicts"),
         (
             Column("pod", _("Pod"), cell_css="name"),
             Column("when", _("When"), cell_css="nowrap"),
@@ -24,5 +24,30 @@ register_tables(
         css="dense wrap-heads",
         filters=VerdictFilter,
         also=("span",),
+    ),
+    RowTable(
+        "drift-causes",
+        _("What causes the differences"),
+        (
+            Column("plugin", _("Plugin")),
+            Column("verdict", _("Verdict")),
+            Column("pods", _("Pods"), "number"),
+            Column("mean", _("Mean difference (points)"), "number", form="floatformat:1"),
+        ),
+        css="dense wrap-heads",
+    ),
+    RowTable(
+        "shadows",
+        _("Shadow"),
+        (
+            Column("scheduler", _("Scheduler"), cell_css="name"),
+            Column("cluster", _("Cluster")),
+            Column("policy", _("Policy")),
+            Column("mode", _("Mode"), value="0.get_mode_display"),
+            Column("judged", _("Pods judged"), "number", value="1.total", form='floatformat:"0g"'),
+            Column("agreement", _("Agreement (%)"), "number", value="1.agree", form="floatformat:1"),
+            Column("mean", _("Mean difference (points)"), "number", value="1.mean", form="floatformat:1"),
+        ),
+        css="",
     ),
 )

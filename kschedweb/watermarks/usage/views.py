@@ -19,13 +19,14 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.scope import cluster_scope_of
+from kschedweb.watermarks import tables
 from kschedweb.watermarks.report_text import origin_words
 from kschedweb.watermarks.selectors import Freshness, load_freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
 from kschedweb.watermarks.usage.forms import RANGE_WORDS, UsageForm, WorkloadForm, build_query
 from kschedweb.watermarks.usage.query import UsageQuery
 from kschedweb.watermarks.usage.selectors import NodeUse, RecordedUse, load_use, stale_before
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_rows, export_table
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -240,9 +241,6 @@ def _neighbour_time(use: RecordedUse, at: int, step: int) -> str:
     return charts.format_moment(use.times[positions[place]]).replace(" ", "T") if 0 <= place < len(positions) else ""
 
 
-USE_HEAD = ("name", "zone", "pods", "allocatable", "requested", "used", "ratio", "unused", "updated")
-
-
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_nodes(request: HttpRequest) -> HttpResponseBase:
@@ -265,13 +263,14 @@ def _render_uses(request: HttpRequest, noun: str) -> HttpResponseBase:
         return render(request, "dashboard/no_data.html", {"noun": noun})
     uses = selectors.node_uses(page.snapshot, page.query) if noun == "nodes" else _workload_uses(page, page.snapshot)
     ordering = request.GET.get("ordering", "")
+    listing = tables.NODES if noun == "nodes" else tables.WORKLOADS
     uses = selectors.sort_uses(uses, ordering if ordering.lstrip("-") in selectors.ORDERS else "-unused")
     if (form := request.GET.get("format")) in FORMATS:
-        return export_rows(form, page.name(f"requests-{noun}"), USE_HEAD, map(_use_row, uses))
+        return export_table(form, page.name(f"requests-{noun}"), listing, uses)
     chart = charts.nodes_chart if noun == "nodes" else charts.workloads_chart
     context = {
         "noun": noun,
-        "listing": f"usage-{noun}",
+        "listing": listing,
         "page": Paginator(uses, PAGE_SIZE).get_page(request.GET.get("page")),
         "total": selectors.compute_total(uses),
         "chart": chart(page.query, uses),
@@ -283,18 +282,3 @@ def _workload_uses(page: Page, snapshot: Snapshot) -> list[NodeUse]:
     namespace = page.request.GET.get("namespace", "").strip()
     uses = selectors.workload_uses(snapshot, page.query)
     return [use for use in uses if not namespace or use.parts[0] == namespace]
-
-
-def _use_row(use: NodeUse) -> list[object]:
-    """Return a row with the columns of USE_HEAD; CPU in millicores, memory in bytes."""
-    return [
-        use.name,
-        use.zone,
-        use.pods,
-        use.allocatable,
-        use.requested,
-        charts.round_or_none(use.used, 0),
-        charts.round_or_none(use.ratio, 2) if np.isfinite(use.ratio) else None,
-        charts.round_or_none(use.unused, 0),
-        use.moment.isoformat() if use.moment else None,
-    ]
