@@ -4,6 +4,7 @@
 # make schema   refresh docs/openapi.yaml            make format  rewrite sources as the checks want
 # make client   a Python client of the REST API      make screenshots  refresh the pictures of docs
 # make wheel    the package to install with pip
+# make plugin, chart, headlamp, manifests   what else is published (docs/publishing.md)
 # make messages bring the catalogues of languages up to date with the sources
 # make settings refresh docs/settings.md and the README's table of settings
 # make measures refresh the table of measures in docs/comparisons.md
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ifeq ($(MAKECMDGOALS),run)
 MAKEFLAGS += --jobs=2
 endif
-.PHONY: help wheel install run test test-all nightly check bench growth messages settings measures schema client lock deploy doctor screenshots format frontend static clean
+.PHONY: help wheel plugin chart headlamp manifests install run test test-all nightly check bench growth messages settings measures schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -39,7 +40,7 @@ WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOG
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -11
+	@sed -n 's/^# //p' Makefile | head -12
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -86,6 +87,29 @@ wheel: $(RUN_STAMP) $(STATIC_STAMP) $(WORDS_STAMP)
 	data=$$(mktemp -d) && KSCHEDWEB_DATA_DIR=$$data KSCHEDWEB_SECRET_KEY=for-this-command-only KSCHEDWEB_LOG_LEVEL=WARNING DJANGO_SETTINGS_MODULE=kschedweb.settings \
 		$(BIN)/python -c 'from kschedweb import runner; runner.prepare_first_data()'; rm -rf "$$data"
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# The kubectl plugin for machines like this one: a folder with its own Python, packed as krew and Homebrew unpack it.
+BINARY := .cache/binary/bin
+plugin:
+	@test -x $(BINARY)/pyinstaller || { $(PYTHON) -m venv .cache/binary && $(BINARY)/python -m pip install --quiet --disable-pip-version-check \
+		pyinstaller==6.22.3 $$(sed -nE 's/^((numpy|PyYAML)==[^ ]+).*/\1/p' requirements.txt); }
+	@PYTHONPATH=. $(BINARY)/pyinstaller --noconfirm --log-level ERROR --distpath dist --workpath .cache/binary --specpath .cache/binary --name kubectl-ksched \
+		--collect-submodules kschedweb.cli --collect-submodules kschedweb.engine --collect-data kschedweb.engine kschedweb/cli/__main__.py
+	@$(BINARY)/python deploy/packages.py plugin
+
+chart: | $(RUN_STAMP)
+	@$(BIN)/python deploy/packages.py chart
+
+# The plugin for Headlamp, with its own packages of Node.
+headlamp:
+	@cd deploy/headlamp && { test node_modules/.package-lock.json -nt package-lock.json || npm ci --no-audit --no-fund --loglevel=error >/dev/null; } \
+		&& npm run --silent package >/dev/null
+	@mkdir -p dist && mv deploy/headlamp/kschedweb-headlamp-*.tar.gz dist/ && ls dist/kschedweb-headlamp-*.tar.gz
+
+# ADDRESS: the repository's, as people see it, such as https://git.example.com/OWNER/kschedweb
+manifests: | $(RUN_STAMP)
+	@test -n "$(ADDRESS)" || { echo "make: ADDRESS is missing: where the release is, https://git.example.com/OWNER/kschedweb" >&2; exit 2; }
+	@$(BIN)/python deploy/packages.py manifests "$(ADDRESS)"
 
 install: $(DEV_STAMP) $(FRONTEND_STAMP) $(WORDS_STAMP)
 frontend: $(FRONTEND_STAMP)
@@ -176,4 +200,4 @@ format: $(DEV_STAMP) $(FRONTEND_STAMP)
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent format
 
 clean:
-	rm -rf $(VENV) .cache dist firstdata frontend/dist frontend/node_modules staticfiles .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .cache dist firstdata frontend/dist frontend/node_modules staticfiles deploy/headlamp/node_modules deploy/headlamp/dist .mypy_cache .ruff_cache .pytest_cache

@@ -37,6 +37,7 @@ ENCRYPTION_KEYS = variables.ENCRYPTION_KEYS.read_list()
 if any(len(key) < 32 for key in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("KSCHEDWEB_ENCRYPTION_KEYS holds a key of fewer than 32 characters.")
 ALLOWED_HOSTS = variables.ALLOWED_HOSTS.read_list()
+API_ORIGINS = variables.API_ORIGINS.read_list()
 CSRF_TRUSTED_ORIGINS = variables.TRUSTED_ORIGINS.read_list()
 # Networks and names a cluster address may lie in: see clusters/addresses.py.
 CLUSTER_ALLOWLIST = variables.CLUSTER_ALLOWLIST.read_list()
@@ -113,6 +114,8 @@ MIDDLEWARE = [
     "kschedweb.live.extender.middleware.ExtenderMiddleware",
     # Before all the rest, so that an error anywhere below it has a request id.
     "django_structlog.middlewares.RequestMiddleware",
+    # Above what answers errors, which such a page reads too.
+    "kschedweb.web.cross_origin.CrossOriginMiddleware",
     "kschedweb.web.problems.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -110,6 +110,11 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
             "KSCHEDWEB_TRUSTED_ORIGINS",
             "Comma-separated origins, such as `https://kschedweb.example.com`. Needed when a proxy changes the host.",
         ),
+        API_ORIGINS := Words(
+            "KSCHEDWEB_API_ORIGINS",
+            "Comma-separated origins of other sites, such as `https://headlamp.example.com`, whose pages may read the "
+            "REST API in a browser, with a token: for the [plugin of Headlamp](headlamp.md).",
+        ),
         HTTPS := Boolean(
             "KSCHEDWEB_HTTPS", "Set it when the site is served over https: secure cookies, redirect, HSTS."
         ),

@@ -49,6 +49,11 @@ def test_both_locks_agree_and_are_what_is_installed() -> None:
 def test_there_is_one_version() -> None:
     chart = yaml.safe_load((ROOT / "deploy/helm/kschedweb/Chart.yaml").read_text(encoding="utf-8"))
     assert chart["version"] == chart["appVersion"] == __version__
+    (chart_image,) = yaml.safe_load(chart["annotations"]["artifacthub.io/images"])
+    assert chart_image["image"] == f"kschedweb:{__version__}"
+    headlamp = json.loads((ROOT / "deploy/headlamp/package.json").read_text(encoding="utf-8"))
+    assert headlamp["version"] == __version__
+    assert f"uses: OWNER/kschedweb@v{__version__}\n" in (ROOT / "docs/automating.md").read_text(encoding="utf-8")
     assert f"ARG KSCHEDWEB_VERSION={__version__}\n" in DOCKERFILE
     assert f"\n## {__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
