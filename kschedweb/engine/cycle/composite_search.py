@@ -187,4 +187,6 @@ def _add_room(status: Status, room: GroupRoom) -> Status:
     """Return the status of a group after room was looked for."""
     if room.status.code is Code.ERROR:
         return room.status
+    if not room.status.message:
+        return status
     return replace(status, reasons=(*status.reasons, room.status.message))

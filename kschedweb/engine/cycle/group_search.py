@@ -113,7 +113,7 @@ class GroupSearch:
             return self._find_placement()
 
     def _find_placement(self) -> GroupPlacement:
-        if (refused := self._refuse_invalid()) is not None:
+        if (refused := self.refuse_invalid()) is not None:
             return refused
         try:
             self.scheduler.framework(self.pods[0])
@@ -128,13 +128,14 @@ class GroupSearch:
             room = self._framework.pod_group_post_filter(cycle, self)
             if not self.request.elsewhere:
                 self._free_claims(room)
+            # Without a plugin that looks for room there is nothing to say of it, which 1.37 says all the same.
             if room.status.code is Code.ERROR:
                 status = room.status
-            else:
+            elif room.status.message or not self.rules.hierarchies:
                 status = replace(status, reasons=(*status.reasons, room.status.message))
         return self._conclude(result, status, room)
 
-    def _refuse_invalid(self) -> GroupPlacement | None:
+    def refuse_invalid(self) -> GroupPlacement | None:
         """Return the result of pods that cannot be a group; ``None`` if they can."""
         snapshot = self.scheduler.snapshot
         if not self.rules.hierarchies:

@@ -98,7 +98,7 @@ class NodeSearch:
             diagnosis.number = None if allowed_nodes is None else num_all_nodes
             return FitFailure(cycle, diagnosis, self.handle, narrowed_by)
         candidates = self._list_lowest_ranked(walk_result.feasible)
-        best, ranking = self._prioritize_nodes(candidates)
+        best, ranking = self._prioritize_nodes(candidates, is_single=len(walk_result.feasible) == 1)
         chosen = snapshot.names[int(candidates[best])]
         return ranking.to_placement(cycle.pod.key, chosen, walk_result.evaluated, len(walk_result.feasible))
 
@@ -157,13 +157,20 @@ class NodeSearch:
         except ExtenderError:
             return FilteredNodes(NONE)
 
-    def _prioritize_nodes(self, feasible: NDArray[np.intp]) -> tuple[int, NodeRanking]:
-        """Score the nodes; return the place of the best one within ``feasible``, and its ranking."""
-        if len(feasible) == 1:
+    def _prioritize_nodes(self, feasible: NDArray[np.intp], *, is_single: bool) -> tuple[int, NodeRanking]:
+        """Score the nodes; return the place of the best one within ``feasible``, and its ranking.
+
+        A node that is the only feasible one is not scored. One that is left of several is, which may fail, as in
+        `prioritizeNodes`.
+        """
+        if is_single:
             return 0, UNRANKED
         watch = self.request.watch
         with watch.failing("Score"):
             scored = self.plan.compute_totals(self.cycle, feasible)
+        if len(feasible) == 1:
+            watch.lap("Score")
+            return 0, UNRANKED
         best, drawn = self._select_host(scored)
         watch.lap("Score")
         ranking = self._rank_nodes(self.plan, scored, feasible, best)
@@ -200,6 +207,7 @@ class NodeSearch:
         """
         cycle, watch = self.cycle, self.request.watch
         passed = self.extenders.filter(cycle, feasible)
+        is_single = len(passed.rows) == 1
         if passed.bare is None:
             passed = replace(passed, rows=self._list_lowest_ranked(passed.rows))
         fit_failure.diagnosis.extra.update(passed.statuses)
@@ -209,14 +217,14 @@ class NodeSearch:
         evaluated = len(passed.rows) + fit_failure.diagnosis.explicit_count
         watch.lap(EXTENDER)
         with watch.failing("Score"):
-            best, ranking = self._prioritize_passed_nodes(passed)
+            best, ranking = self._prioritize_passed_nodes(passed, is_single=is_single)
         watch.lap("Score")
         name = cycle.snapshot.names[best]
         return ranking.to_placement(cycle.pod.key, name, evaluated, len(passed.rows))
 
-    def _prioritize_passed_nodes(self, passed: FilteredNodes) -> tuple[int, NodeRanking]:
+    def _prioritize_passed_nodes(self, passed: FilteredNodes, *, is_single: bool) -> tuple[int, NodeRanking]:
         """Score the nodes that the extenders let pass; return the row of the best one, and its ranking."""
-        if len(passed.rows) == 1:
+        if is_single:
             return int(passed.rows[0]), UNRANKED
         # An extender may name a node more than once; each node is scored once.
         rows, places = np.unique(passed.rows, return_inverse=True)
@@ -225,6 +233,8 @@ class NodeSearch:
             plan = AdHocPlan(self.handle.framework, scored.snapshot)
         node_totals = plan.compute_totals(scored, rows)
         added, scored_by_extender = self.extenders.prioritize(self.cycle, passed)
+        if len(rows) == 1:
+            return int(passed.rows[0]), UNRANKED
         ranks = np.unique(node_totals.totals[places] + added, return_inverse=True)[1]
         # Of equal nodes, those that an extender scored come first; kube-scheduler takes any of these.
         best, drawn = self._select_host(Scored(2 * ranks.astype(np.int64) + scored_by_extender, []))

@@ -249,11 +249,21 @@ class Scheduler:
         The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no place
         and the request says ``post_filter``, victims are looked for.
         """
+        return self._create_group_search(group, pods, request).find_placement()
+
+    def refuse_group(self, group: PodGroup, pods: Sequence[Pod]) -> GroupPlacement | None:
+        """Return the result of ``pods`` that cannot be a group, or a tree of groups; ``None`` if they can.
+
+        ``find_group`` asks this too. kube-scheduler asks before it leaves out the pods that are being deleted.
+        """
+        return self._create_group_search(group, pods, WITH_POST_FILTER).refuse_invalid()
+
+    def _create_group_search(self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest) -> GroupSearch:
         rules = self._group_rules(pods[0])
         if group.is_composite:
             tree = self.snapshot.objects.groups.build_tree(group, pods)
-            return CompositeSearch(self, group, pods, request, rules, tree=tree).find_placement()
-        return GroupSearch(self, group, pods, request, rules).find_placement()
+            return CompositeSearch(self, group, pods, request, rules, tree=tree)
+        return GroupSearch(self, group, pods, request, rules)
 
     def _group_rules(self, pod: Pod) -> GroupRules:
         release = self.configuration.release

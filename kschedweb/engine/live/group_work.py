@@ -75,28 +75,31 @@ class GroupWork(SchedulingWork):
         self._last = None
         if not isinstance(queued, QueuedGroup):
             return super()._try_queued(queued, now)
-        intents = self._refresh_members(queued)
+        self._refresh_members(queued)
+        self.refresh_snapshot(now)
+        intents: list[Intent] = []
+        leaving = [member for member in queued.members if member.pod.terminating]
+        refused = self.scheduler.refuse_group(queued.group, queued.pods) if leaving else None
+        if refused is None:
+            intents += [self._skip_pod(member.pod) for member in leaving]
+            queued.members = [member for member in queued.members if not member.pod.terminating]
         if not queued.members:
             self._groups.conclude_group(queued, now, placed=True, rejected=False)
             return intents
-        self.refresh_snapshot(now)
         request = replace(self.request, watch=Stopwatch(self.clock))
-        group_placement = self.scheduler.find_group(queued.group, queued.pods, request)
+        group_placement = refused or self.scheduler.find_group(queued.group, queued.pods, request)
         self._last = GroupTry(now, queued.pods, group_placement)
         return [*intents, *self._conclude_group(queued, group_placement, now)]
 
-    def _refresh_members(self, queued: QueuedGroup) -> list[Intent]:
-        """Leave out the pods that need no try any more, and read the others as they are now."""
-        intents: list[Intent] = []
+    def _refresh_members(self, queued: QueuedGroup) -> None:
+        """Leave out the pods that are gone or have a node, and read the others as they are now."""
         present = []
         for member in queued.members:
-            pod, reports = self._fetch_pod(member)
-            intents += reports
+            pod = self._read_pod(member)
             if pod is not None:
                 member.pod = pod
                 present.append(member)
         queued.members = present
-        return intents
 
     def _conclude_group(self, queued: QueuedGroup, group_placement: GroupPlacement, now: float) -> list[Intent]:
         intents: list[Intent] = []

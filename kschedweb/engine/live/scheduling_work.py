@@ -99,14 +99,21 @@ class SchedulingWork:
 
     def _fetch_pod(self, queued: QueuedPod) -> tuple[Pod | None, list[Intent]]:
         """Return the pod as it is now, or ``None`` with what to report if it is not to be tried any more."""
+        pod = self._read_pod(queued)
+        return (None, [self._skip_pod(pod)]) if pod is not None and pod.terminating else (pod, [])
+
+    def _read_pod(self, queued: QueuedPod) -> Pod | None:
+        """Return the pod as it is now, or ``None`` if it is gone or has a node."""
         pod = self.current_pod(queued)
-        if pod is not None and not pod.terminating and not pod.node_name and pod.uid not in self.reservations:
-            return pod, []
+        if pod is not None and not pod.node_name and pod.uid not in self.reservations:
+            return pod
         self.queue.mark_done(queued.pod.uid)
-        if pod is None or pod.node_name or pod.uid in self.reservations:
-            return None, []
-        # kube-scheduler's ``skipPodSchedule`` writes an event for a pod that is being deleted.
-        return None, [ReportPod(PodRef.from_pod(pod), "", SKIPPED.format(pod.key))]
+        return None
+
+    def _skip_pod(self, pod: Pod) -> Intent:
+        """Leave out a pod that is being deleted: kube-scheduler's ``skipPodSchedule`` writes an event."""
+        self.queue.mark_done(pod.uid)
+        return ReportPod(PodRef.from_pod(pod), "", SKIPPED.format(pod.key))
 
     # A node was found.
 

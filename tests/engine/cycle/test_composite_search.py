@@ -208,3 +208,10 @@ def test_the_pods_before_a_pod_are_those_that_stood_when_it_was_tried() -> None:
     before = [assignment.pod.name for assignment in placement.assignments_before(read, "default/c-1")]
     # The group a has left its place before b was tried.
     assert before == ["b-0", "b-1", "c-0"]
+
+
+def test_without_a_plugin_that_looks_for_room_no_group_says_anything_of_it() -> None:
+    off = {"podGroupPostFilter": {"disabled": [{"name": "*"}]}}
+    objects = [node("x"), composite("root"), part("a"), part("b")]
+    placement = find_tree_placement(scheduler(*objects, gates=IN_TREES, plugins=off), two_groups(THREE_CPUS))
+    assert messages(placement)["a"].endswith("1 scheduled, 1 unschedulable, 0 not-evaluated")

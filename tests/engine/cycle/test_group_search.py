@@ -10,6 +10,8 @@ from kschedweb.engine.cycle.search_request import NODE_ONLY, SearchRequest
 from tests.engine.builders import node, pod
 from tests.engine.gangs import (
     BY_TOPOLOGY,
+    IN_TREES,
+    ON,
     THREE_CPUS,
     find_group_placement,
     gpu_claim,
@@ -298,3 +300,13 @@ def test_a_group_with_a_topology_keeps_its_devices() -> None:
     placement = find_group_placement(scheduler(*STUCK[:-1], by_host, gates=BY_TOPOLOGY), PAIR)
     assert not placement.placed
     assert frees(placement) == []
+
+
+@pytest.mark.parametrize(("gates", "ending"), [(ON, "0 remaining, "), (IN_TREES, "0 not-evaluated")])
+def test_without_a_plugin_that_looks_for_room_nothing_is_said_of_it(gates: dict[str, bool], ending: str) -> None:
+    """As kube-scheduler 1.38 has it; 1.37 adds the words of no plugin."""
+    off = {"podGroupPostFilter": {"disabled": [{"name": "*"}]}}
+    placement = find_group_placement(
+        scheduler(node("a"), group("gang", 2), gates=gates, plugins=off), members(2, requests=THREE_CPUS)
+    )
+    assert placement.condition["message"].endswith(ending)

@@ -368,6 +368,16 @@ def test_a_lost_node_takes_back_who_waits_for_it() -> None:
     assert loop.depths.waiting == 1
 
 
+def test_pods_that_cannot_be_a_group_are_told_so_before_a_terminating_one_is_left_out() -> None:
+    loop = started("a", "b")
+    pods = [*members(1), member("gang-1", priority=5), member("gang-2")]
+    pods[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    create(loop, *pods)
+    reports = filter_intents(loop.step(NOW), ReportPod)
+    assert {report.pod.name for report in reports} == {"gang-0", "gang-1", "gang-2"}
+    assert {report.reason for report in reports} == {"SchedulerError"}
+
+
 def test_a_terminating_pod_is_left_out() -> None:
     loop = started("a")
     raws = members(3)

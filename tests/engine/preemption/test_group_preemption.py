@@ -182,3 +182,15 @@ def test_a_tree_is_more_important_than_a_group_of_its_size() -> None:
     cluster_scheduler = scheduler(node("a"), node("b"), *lows, *tree, group("gang", 1, priority=9), gates=IN_TREES)
     pods = members(1, requests=THREE_CPUS, priority=9)
     assert find_group_placement(cluster_scheduler, pods).victims == ("default/two-0",)
+
+
+def test_a_node_that_is_left_of_several_by_its_rank_is_scored() -> None:
+    """A plugin whose PreScore is off makes that an error, as in `prioritizeNodes`."""
+    off = {"preScore": {"disabled": [{"name": "TaintToleration"}]}}
+    lows = [low("x", "a", priority=1), low("y", "b", priority=2)]
+    cluster_scheduler = scheduler(
+        node("a"), node("b"), *lows, group("gang", 1, priority=9), gates=IN_TREES, plugins=off
+    )
+    placement = find_group_placement(cluster_scheduler, members(1, requests=THREE_CPUS, priority=9))
+    assert placement.condition["reason"] == "SchedulerError"
+    assert 'running Score plugins: plugin "TaintToleration" failed' in placement.condition["message"]
