@@ -31,6 +31,11 @@ RUNS = 3
 CHECKED = 100  # pods whose placements are compared, one by one
 
 
+def as_release(release: Release, scenario: Json) -> Json:
+    """Return the scenario as the engine is asked: as the release that kube-scheduler is here, and its oracle."""
+    return scenario | {"release": release.name}
+
+
 def engine(command: list[str], scenario: str) -> Any:
     """Return the answer of the engine's command line."""
     whole = [sys.executable, "-m", "kschedweb.engine", *command]
@@ -55,7 +60,7 @@ def ours(scenario: str, enough: float = 0.0) -> Json:
 def test_every_node_scored(
     kind: str, oracle: Oracle, real_release: Release, compare: Callable[..., None], long: bool
 ) -> None:
-    whole = workloads.scenario(kind, pending=500 if long else PENDING.get(kind, 300)) | {"release": real_release.name}
+    whole = as_release(real_release, workloads.scenario(kind, pending=500 if long else PENDING.get(kind, 300)))
     scenario = json.dumps(whole)
     theirs, limit = oracle("bench", scenario), LIMITS.get(kind, 30)
     mine = ours(scenario, limit * theirs["PodsPerSecond"])
@@ -65,15 +70,15 @@ def test_every_node_scored(
 
 
 @nightly
-def test_every_node_scored_beside_a_sample(oracle: Oracle, compare: Callable[..., None]) -> None:
+def test_every_node_scored_beside_a_sample(oracle: Oracle, real_release: Release, compare: Callable[..., None]) -> None:
     """kube-scheduler looks at a tenth of the nodes here, the engine at all of them."""
     sampling = oracle("bench", json.dumps(workloads.scenario("basic", workloads.SAMPLING)))
-    mine = ours(json.dumps(workloads.scenario("basic")), 6 * sampling["PodsPerSecond"])
+    mine = ours(json.dumps(as_release(real_release, workloads.scenario("basic"))), 6 * sampling["PodsPerSecond"])
     compare("basic, beside kube-scheduler on a sample", mine, sampling, 6)
 
 
-def test_preemption(oracle: Oracle, compare: Callable[..., None], long: bool) -> None:
-    scenario = json.dumps(workloads.preemption(pending=500 if long else 150))
+def test_preemption(oracle: Oracle, real_release: Release, compare: Callable[..., None], long: bool) -> None:
+    scenario = json.dumps(as_release(real_release, workloads.preemption(pending=500 if long else 150)))
     theirs = oracle("bench", scenario)
     mine = ours(scenario, 10 * theirs["PodsPerSecond"])
     # Every node is as good as the other, and kube-scheduler takes any: who has to go is compared by number.
@@ -84,10 +89,11 @@ def test_preemption(oracle: Oracle, compare: Callable[..., None], long: bool) ->
 
 
 @nightly
-def test_recorded_cluster(oracle: Oracle, compare: Callable[..., None]) -> None:
+def test_recorded_cluster(oracle: Oracle, real_release: Release, compare: Callable[..., None]) -> None:
     objects, pending = openb.nodes(), openb.pods(1000)
     config = {key: value for key, value in workloads.CONFIG.items() if key != "percentageOfNodesToScore"}
-    scenario = json.dumps({"name": "openb", "config": config, "objects": objects, "pending": pending})
+    whole = {"name": "openb", "config": config, "objects": objects, "pending": pending}
+    scenario = json.dumps(as_release(real_release, whole))
     compare("recorded cluster, 1,523 nodes, sampled by both", ours(scenario), oracle("bench", scenario))
 
 

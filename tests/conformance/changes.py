@@ -1,7 +1,7 @@
 """Answers of kube-scheduler to the scenarios of changes between releases, recorded from their oracles.
 
-python -m tests.conformance.changes FOLDER … takes a folder for each release, which has its oracle and is named after
-its version, and writes recorded/changes.jsonl.
+python -m tests.conformance.changes FOLDER … takes a folder for each release that is to be recorded, which has its
+oracle and is named after its version, and writes recorded/changes.jsonl: the answers of other releases stay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, cli_validate
-from kschedweb.engine.releases.changes import CHANGES
+from kschedweb.engine.releases.changes import CHANGES, release_before
 from kschedweb.engine.releases.changes.change import ReleaseChange
 from tests.conformance.reference import engine_answer
 
@@ -22,11 +22,15 @@ GOLDENS = Path(__file__).with_name("recorded") / "changes.jsonl"
 
 
 def scenario_changes() -> list[tuple[ReleaseChange, str]]:
-    """Every change that has a scenario, with every release; earlier ones do not know the kind DeviceTaintRule in v1."""
-    released = [name for name, release in RELEASES.items() if not release.is_preview]
-    pairs = [(change, release) for change in CHANGES if change.scenario is not None for release in released]
-    pairs = [(change, release) for change, release in pairs if change.since in released]
-    return [(change, release) for change, release in pairs if change.name != "taint-rules" or release == change.since]
+    """Every change that has a scenario, with the releases that are asked about it.
+
+    Earlier ones do not know the kind DeviceTaintRule in v1. Of the changes since 1.38 only the release before is asked.
+    """
+    pairs = [(change, release) for change in CHANGES if change.scenario is not None for release in RELEASES]
+    pairs = [(change, release) for change, release in pairs if change.name != "taint-rules" or release >= change.since]
+    return [
+        (change, release) for change, release in pairs if change.since < "1.38" or release >= release_before(change)
+    ]
 
 
 def engine(change: ReleaseChange, release: str) -> Json:
@@ -67,7 +71,8 @@ def _ask(oracle: Path, mode: str, question: Json) -> Json:
 
 
 def main(folders: list[str]) -> None:
-    lines = []
+    recorded = map(json.loads, GOLDENS.read_text(encoding="utf-8").splitlines())
+    line_by_pair = {(row["change"], row["release"]): json.dumps(row, sort_keys=True) for row in recorded}
     for folder in map(Path, folders):
         match = re.search(r"v(1\.\d+)\.", folder.name)
         if match is None:
@@ -75,8 +80,8 @@ def main(folders: list[str]) -> None:
         for change, release in scenario_changes():
             if release == match[1]:
                 row = {"change": change.name, "release": release, "expected": original(change, folder / "oracle")}
-                lines.append(json.dumps(row, sort_keys=True))
-    GOLDENS.write_text("".join(line + "\n" for line in sorted(lines)), encoding="utf-8")
+                line_by_pair[change.name, release] = json.dumps(row, sort_keys=True)
+    GOLDENS.write_text("".join(line + "\n" for line in sorted(line_by_pair.values())), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -151,14 +151,18 @@ class Rounds:
     # Entities are tried.
 
     def _try(self, entity: Queued) -> Json:
-        live_members = [member for member in entity.members if not member.pod.terminating]
-        for member in entity.members:
-            if member.pod.terminating:
-                self.queue.mark_done(member.pod.uid)
         self.scheduler.use_snapshot(self.world.snapshot)
+        leaving = [member for member in entity.members if member.pod.terminating]
+        live_members = [member for member in entity.members if not member.pod.terminating]
+        refused: GroupPlacement | None = None
+        if isinstance(entity, QueuedGroup) and leaving:
+            refused = self.scheduler.refuse_group(self.groups.refresh(entity.group) or entity.group, entity.pods)
+        if refused is None:
+            for member in leaving:
+                self.queue.mark_done(member.pod.uid)
         if isinstance(entity, QueuedGroup):
-            entity.members = live_members
-            return self._try_group(entity)
+            entity.members = live_members if refused is None else entity.members
+            return self._try_group(entity, refused)
         attempt: Json = {"entity": f"pod {entity.key}", "pods": []}
         if live_members:
             (member,) = live_members
@@ -168,12 +172,12 @@ class Rounds:
             self._hear(attempt, placement.victims, changes, bound)
         return attempt
 
-    def _try_group(self, entity: QueuedGroup) -> Json:
+    def _try_group(self, entity: QueuedGroup, refused: GroupPlacement | None) -> Json:
         attempt: Json = {"entity": f"group {entity.group.key}", "pods": []}
         group = self.groups.refresh(entity.group)
         assert group is not None
         if entity.members:
-            result = self.scheduler.find_group(group, entity.pods)
+            result = refused or self.scheduler.find_group(group, entity.pods)
             changes: Changes = []
             for node in sorted(result.cleared_nodes):
                 changes += self._given_up_below(node, group.priority)
@@ -187,7 +191,8 @@ class Rounds:
         else:
             self.queue.conclude_group(entity, self.now, placed=True, rejected=False)
         condition = self._condition(group)
-        below = {leaf.name: self._condition(leaf) for leaf in self.groups.list_leaves(group) if group.is_composite}
+        _, *parts = self.groups.build_tree(group, ()).walk()
+        below = {part.group.name: told for part in parts if (told := self._condition(part.group))}
         attempt |= {"group": condition} if condition else {}
         return attempt | ({"groups": below} if below else {})
 

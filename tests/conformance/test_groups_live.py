@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.groups import KINDS, Gangs, draw_scenarios, same
+from tests.conformance.groups import FIRST, Gangs, draw_scenarios, list_kinds, same
 from tests.conformance.hunting import SEED
 from tests.support import tiers
 
@@ -15,7 +15,7 @@ COUNT = tiers.count(60, 3_000)
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", list_kinds(FIRST))
 def test_the_engine_tries_groups_as_the_real_scheduler(gangs: Gangs, kind: str) -> None:
     print(f"HUNT_SEED={SEED}")
     differences = list(gangs.differing(draw_scenarios(kind, SEED, COUNT)))
@@ -27,6 +27,6 @@ def test_the_engine_tries_groups_as_the_real_scheduler(gangs: Gangs, kind: str) 
 
 @pytest.mark.live
 def test_the_program_says_the_same_twice(gangs: Gangs) -> None:
-    for kind in KINDS:
+    for kind in list_kinds(FIRST):
         scenarios = draw_scenarios(kind, SEED, 12)
         assert all(map(same, gangs.answers(scenarios), gangs.answers(scenarios)))

@@ -1,7 +1,7 @@
 """Placements of two clusters' pods by kube-scheduler of each release, recorded from their oracles.
 
-python -m tests.conformance.upgrades FOLDER … takes a folder for each release, which
-has its oracle and is named after its version, and writes recorded/upgrades.jsonl.xz.
+python -m tests.conformance.upgrades FOLDER … takes a folder for each release that is to be recorded, which
+has its oracle and is named after its version, and writes recorded/upgrades.jsonl.xz: those of other releases stay.
 """
 
 from __future__ import annotations
@@ -54,15 +54,21 @@ def placed(reference: Reference, question: Json) -> dict[str, str]:
     return {placement["pod"]: placement.get("node", "") for placement in answer["placements"]}
 
 
+def read_lines() -> list[str]:
+    """The recorded lines, one a release."""
+    return lzma.decompress(GOLDENS.read_bytes()).decode().splitlines()
+
+
 def main(folders: list[str]) -> None:
     questions = [scenario(name, listed(PODS)) for name, listed in CLUSTERS.items()]
-    lines = []
+    line_by_release = {json.loads(line)["release"]: line for line in read_lines()}
     for folder in map(Path, folders):
         match = re.search(r"v(1\.\d+)\.", folder.name)
         if match is None:
             raise SystemExit(f"{folder}: is not named after a version")
         nodes = {question["name"]: placed(Reference(folder), question) for question in questions}
-        lines.append(json.dumps({"release": match[1], "clusters": nodes}))
+        line_by_release[match[1]] = json.dumps({"release": match[1], "clusters": nodes})
+    lines = [line_by_release[release] for release in sorted(line_by_release)]
     GOLDENS.write_bytes(lzma.compress(("\n".join(lines) + "\n").encode()))
 
 

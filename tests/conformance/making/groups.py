@@ -17,6 +17,8 @@ class Groups(Classes):
     """Groups of pods, pods without one between them, victims of both kinds, and objects that come later."""
 
     topology = False  # whether groups ask for nodes of one domain, which the release must have switched on
+    since = "1.37"
+    gates: tuple[str, ...] = ()  # further feature gates, which must be on
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
         self.minute, self.profiles = 0, self.schedulers()

@@ -18,7 +18,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.podgroup import PodGroup, is_group
 from kschedweb.jobs.inquiries import deadline_step
 from kschedweb.policies.models import Revision
-from tests.conformance.groups import GOLDEN
+from tests.conformance.groups import FIRST, GOLDEN
 from tests.conformance.record import read
 from tests.engine.builders import node, pod
 from tests.engine.gangs import THREE_CPUS, composite, gpu_claim, gpus, group, member, members, part, with_gpu
@@ -237,7 +237,7 @@ def test_a_job_lists_the_groups_of_a_large_cluster(
 
 def first_tries() -> list[Any]:
     """Recorded scenarios in which kube-scheduler tried a group before anything else, one of each ten."""
-    lines_with_attempts = [line for line in read(GOLDEN) if line["expected"].get("attempts")]
+    lines_with_attempts = [line for line in read(GOLDEN[FIRST]) if line["expected"].get("attempts")]
     first = [(line, line["expected"]["attempts"][0]) for line in lines_with_attempts]
     lines = [line for line, attempt in first if "group" in attempt and attempt["round"] == 1]
     return [pytest.param(line, id=line["scenario"]["name"]) for line in lines[::10]]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,8 +115,8 @@ type cluster struct {
 func newCluster(others []runtime.Object) *cluster {
 	c := &cluster{client: fake.NewSimpleClientset(others...), told: map[reflect.Type]*informer{}, bound: map[string]string{}}
 	c.factory = informers.NewSharedInformerFactory(c.client, 0)
-	for _, kind := range []runtime.Object{&v1.Pod{}, &v1.Node{}, &schedulingv1beta1.PodGroup{}, &resourceapi.ResourceClaim{},
-		&v1.PersistentVolume{}, &v1.PersistentVolumeClaim{}} {
+	for _, kind := range append([]runtime.Object{&v1.Pod{}, &v1.Node{}, &resourceapi.ResourceClaim{},
+		&v1.PersistentVolume{}, &v1.PersistentVolumeClaim{}}, groupKinds...) {
 		own := &informer{}
 		c.factory.InformerFor(kind, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 			own.SharedIndexInformer = cache.NewSharedIndexInformer(&cache.ListWatch{}, kind, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -191,15 +192,14 @@ func (c *cluster) start(name types.NamespacedName, now time.Time) error {
 
 // add stores an object, new or changed, and tells of it. A group keeps its status.
 func (c *cluster) add(obj runtime.Object) error {
-	if group, is := obj.(*schedulingv1beta1.PodGroup); is {
-		stored, err := c.client.Tracker().Get(schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), group.Namespace, group.Name)
-		if err == nil {
-			stored.(*schedulingv1beta1.PodGroup).Status.DeepCopyInto(&group.Status)
-		}
-	}
 	to, err := meta.Accessor(obj)
 	if err != nil {
 		return err
+	}
+	if own, is := groupOf(obj); is {
+		if stored := c.group(own.composite, to.GetNamespace(), to.GetName()); stored != nil {
+			*own.conditions = *stored.conditions
+		}
 	}
 	if err = c.client.Tracker().Add(obj); apierrors.IsAlreadyExists(err) {
 		resource, _ := meta.UnsafeGuessKindToResource(obj.GetObjectKind().GroupVersionKind())
@@ -236,14 +236,40 @@ func (c *cluster) pod(name types.NamespacedName) *v1.Pod {
 	return obj.(*v1.Pod)
 }
 
-// group is the condition PodGroupInitiallyScheduled of a PodGroup as it is stored, or nil.
-func (c *cluster) group(namespace, name string) *Condition {
-	obj, err := c.client.Tracker().Get(schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), namespace, name)
+// group is what the harness needs of a PodGroup, or of a group of them.
+type group struct {
+	composite  bool
+	name       string
+	conditions *[]metav1.Condition
+}
+
+// kind is the name of a group's kind.
+func kind(composite bool) string {
+	if composite {
+		return "CompositePodGroup"
+	}
+	return "PodGroup"
+}
+
+// group is the group as it is stored, or nil.
+func (c *cluster) group(composite bool, namespace, name string) *group {
+	resource := schedulingv1beta1.SchemeGroupVersion.WithResource(strings.ToLower(kind(composite)) + "s")
+	obj, err := c.client.Tracker().Get(resource, namespace, name)
 	if err != nil {
 		return nil
 	}
-	for _, each := range obj.(*schedulingv1beta1.PodGroup).Status.Conditions {
-		if each.Type == schedulingv1beta1.PodGroupInitiallyScheduled {
+	stored, _ := groupOf(obj)
+	return &stored
+}
+
+// condition is the one of the group's status that says whether it was scheduled, or nil.
+func (c *cluster) condition(composite bool, namespace, name string) *Condition {
+	stored := c.group(composite, namespace, name)
+	if stored == nil {
+		return nil
+	}
+	for _, each := range *stored.conditions {
+		if each.Type == kind(composite)+"InitiallyScheduled" {
 			return &Condition{each.Type, string(each.Status), each.Reason, each.Message}
 		}
 	}

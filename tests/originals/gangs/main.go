@@ -50,13 +50,15 @@ type Attempt struct {
 	Entity string `json:"entity"`
 	// Pods are those whose outcome the cycle told, by name.
 	Pods []Outcome `json:"pods"`
-	// Group is the condition that the PodGroup has after the cycle.
+	// Group is the condition that the group has after the cycle.
 	Group *Condition `json:"group,omitempty"`
+	// Groups are the conditions of the groups below, by name, where it is a group of groups.
+	Groups map[string]*Condition `json:"groups,omitempty"`
 	// Evicted are the victims, by name: a group's are in no order.
 	Evicted []string `json:"evicted,omitempty"`
 }
 
-// Outcome is a pod's node, or the reason and message of its condition PodScheduled.
+// Outcome is a pod's node, or the reason and message of its condition PodScheduled as it is stored.
 type Outcome struct {
 	Pod       string `json:"pod"`
 	Node      string `json:"node,omitempty"`
@@ -65,7 +67,7 @@ type Outcome struct {
 	Nominated string `json:"nominated,omitempty"`
 }
 
-// Condition is one of a PodGroup's status.
+// Condition is one of a group's status.
 type Condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`

@@ -12,7 +12,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -55,6 +54,7 @@ type player struct {
 	most   int             // attempts in a round; 0: each entity once
 	starts int             // of pods so far
 	tried  map[string]bool // in this round
+	tree   []group         // the group that is tried and all below it; none: a pod
 	answer Answer
 
 	lock    sync.Mutex
@@ -121,10 +121,14 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 		switch obj.(type) {
 		case *v1.Pod:
 			pods = append(pods, obj)
-		case *v1.Node, *schedulingv1beta1.PodGroup, *resourceapi.ResourceClaim, *v1.PersistentVolume, *v1.PersistentVolumeClaim:
+		case *v1.Node, *resourceapi.ResourceClaim, *v1.PersistentVolume, *v1.PersistentVolumeClaim:
 			early = append(early, obj)
 		default:
-			others = append(others, obj)
+			if _, is := groupOf(obj); is {
+				early = append(early, obj)
+			} else {
+				others = append(others, obj)
+			}
 		}
 	}
 	p := &player{ctx: ctx, cluster: newCluster(others), clock: clock{testingclock.NewFakeClock(beginning)},
@@ -133,12 +137,13 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 	if err != nil {
 		return nil, nil, err
 	}
-	p.sched, err = scheduler.New(ctx, p.cluster.client, p.cluster.factory, nil,
-		func(string) events.EventRecorderLogger { return discard{} },
+	options := append(optionsOf(cfg),
 		scheduler.WithProfiles(cfg.Profiles...), scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
 		scheduler.WithParallelism(1), scheduler.WithClock(p.clock),
 		scheduler.WithPodMaxInUnschedulablePodsDuration(1000*time.Hour),
 		scheduler.WithFrameworkOutOfTreeRegistry(registry(p.ended)))
+	p.sched, err = scheduler.New(ctx, p.cluster.client, p.cluster.factory, nil,
+		func(string) events.EventRecorderLogger { return discard{} }, options...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +157,7 @@ func newPlayer(ctx context.Context, scenario *Scenario) (*player, []runtime.Obje
 	return p, append(early, pods...), nil
 }
 
-// listen notes what the scheduler says of a pod that got no node, before it writes that.
+// listen notes that a pod got no node, and what the scheduler says of it before it writes that.
 func (p *player) listen() {
 	handle := p.sched.FailureHandler
 	p.sched.FailureHandler = func(ctx context.Context, f framework.Framework, info *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
@@ -177,7 +182,7 @@ func (p *player) ready() bool {
 		return true
 	}
 	return p.most > 0 && slices.ContainsFunc(queue.PodsInBackoffQ(), func(pod *v1.Pod) bool {
-		info, known := queue.GetPod(pod.Name, pod.Namespace, nil)
+		info, known := find(p.ctx, queue, pod)
 		return pod.Spec.SchedulingGroup == nil && known && info.UnschedulablePlugins.Len()+info.PendingPlugins.Len() > 0
 	})
 }
@@ -189,8 +194,10 @@ func (p *player) next(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		return nil, err
 	}
 	name := "pod " + key(entity)
-	if _, is := entity.(*framework.QueuedPodGroupInfo); is {
+	p.tree = nil
+	if group, is := entity.(*framework.QueuedPodGroupInfo); is {
 		name = "group " + key(entity)
+		p.tree = treeOf(group)
 	}
 	if p.most == 0 && p.tried[name] {
 		p.current = nil
@@ -295,12 +302,26 @@ func (p *player) note() {
 	for name, out := range p.refused {
 		if pod := p.cluster.pod(split(name)); pod != nil {
 			out.Nominated = pod.Status.NominatedNodeName
+			for _, each := range pod.Status.Conditions {
+				if each.Type == v1.PodScheduled && toldByCondition {
+					out.Reason, out.Message = each.Reason, each.Message
+				}
+			}
 		}
 		p.current.Pods = append(p.current.Pods, out)
 	}
 	sort.Slice(p.current.Pods, func(i, j int) bool { return p.current.Pods[i].Pod < p.current.Pods[j].Pod })
-	if name, is := cut(p.current.Entity); is {
-		p.current.Group = p.cluster.group(name.Namespace, name.Name)
+	for i, each := range p.tree {
+		condition := p.cluster.condition(each.composite, split(p.current.Entity[len("group "):]).Namespace, each.name)
+		switch {
+		case i == 0:
+			p.current.Group = condition
+		case condition != nil:
+			if p.current.Groups == nil {
+				p.current.Groups = map[string]*Condition{}
+			}
+			p.current.Groups[each.name] = condition
+		}
 	}
 	p.current.Evicted = p.cluster.evicted
 	sort.Strings(p.current.Evicted)
@@ -311,17 +332,17 @@ func (p *player) note() {
 func (p *player) hold(entity framework.QueuedEntityInfo) error {
 	logger, queue, now := klog.FromContext(p.ctx), p.sched.SchedulingQueue, p.clock.Now()
 	defer p.clock.SetTime(now)
-	var err error
-	entity.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
+	for info := range podsOf(entity) {
 		p.clock.SetTime(info.GetTimestamp())
-		err = queue.AddUnschedulablePodIfNotPresent(logger, info, queue.SchedulingCycle())
-		return err == nil
-	})
-	if group, is := entity.(*framework.QueuedPodGroupInfo); is && err == nil {
-		p.clock.SetTime(group.GetTimestamp())
-		err = queue.AddAttemptedPodGroupIfNeeded(logger, group, queue.SchedulingCycle(), fwk.NewStatus(fwk.Unschedulable))
+		if err := putBack(p.ctx, queue, info); err != nil {
+			return err
+		}
 	}
-	return err
+	if group, is := entity.(*framework.QueuedPodGroupInfo); is {
+		p.clock.SetTime(group.GetTimestamp())
+		return queue.AddAttemptedPodGroupIfNeeded(logger, group, queue.SchedulingCycle(), fwk.NewStatus(fwk.Unschedulable))
+	}
+	return nil
 }
 
 // wake begins a further round: everything that waits, for an event or for its backoff, becomes active.

@@ -148,9 +148,3 @@ func split(name string) types.NamespacedName {
 	namespace, rest, _ := strings.Cut(name, "/")
 	return types.NamespacedName{Namespace: namespace, Name: rest}
 }
-
-// cut is the group's name of an entity that is one.
-func cut(entity string) (types.NamespacedName, bool) {
-	name, is := strings.CutPrefix(entity, "group ")
-	return split(name), is
-}

@@ -16,6 +16,7 @@ from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.releases.changes import CHANGES
 from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel, job_fail
@@ -24,6 +25,7 @@ from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios.models import ScenarioRevision
 from tests.engine.studies.gates import PACKED, cluster
 from tests.support import seed_runs
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/api/v1/gate/"
@@ -61,6 +63,48 @@ def test_the_command_and_rest_answer_the_same(
         assert verdict == json.loads(command_output)
     else:
         assert rest_output == command_output
+
+
+SPREAD_EVERYTHING = next(change for change in CHANGES if change.name == "spread-everything")
+
+
+def test_an_upgrade_tells_its_causes_on_page_rest_gate_and_command_line(
+    api_as: Callable[..., Any],
+    client_as: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A pod whose spread constraint selects everything goes elsewhere under the preview of 1.38."""
+    monkeypatch.chdir(tmp_path)
+    scenario = SPREAD_EVERYTHING.scenario or {}
+    objects, document = [*scenario["objects"], *scenario["pending"]], "\n".join(PACKED.splitlines()[:2])
+    body = {
+        "policy": {"document": document, "label": "policy.yaml", "release": "1.38"},
+        "baseline": {"document": document, "label": "policy.yaml", "release": "1.37"},
+        "snapshot": {"objects": objects, "label": "cluster.json"},
+        "place": "pending",
+        "thresholds": {"maxMoved": 0},
+    }
+    verdict = api_as("editor").post(ADDRESS, body).json()
+    (cause,) = verdict["upgrade"]["pods"]
+    moved = cause["pods"][0]
+    assert (cause["plugin"], cause["by"], moved["before"], moved["after"]) == ("PodTopologySpread", "verdict", "a", "b")
+    assert SPREAD_EVERYTHING.name in cause["changes"]
+    assert SPREAD_EVERYTHING.sentence in {change["sentence"] for change in verdict["upgrade"]["changes"]}
+    assert verdict["verdict"] == "fail"
+    page = client_as("viewer").get(f"/gate/{verdict['id']}/")
+    links = {link.attributes["href"] for link in elements(page, "a") if "href" in link.attributes}
+    assert f"#change-{SPREAD_EVERYTHING.name}" in links
+    assert elements(page, f"#change-{SPREAD_EVERYTHING.name}")
+    Path("policy.yaml").write_text(document)
+    Path("cluster.json").write_text(json.dumps({"kind": "List", "items": objects}))
+    options = ["--policy", "policy.yaml", "--release", "1.38", "--snapshot", "cluster.json", "--place", "pending"]
+    options += ["--baseline", "policy.yaml", "--baseline-release", "1.37", "--max-moved", "0"]
+    assert main(["gate", *options]) == 1
+    assert json.loads(capsys.readouterr().out)["upgrade"] == verdict["upgrade"]
+    assert main(["gate", *options, "--format", "markdown"]) == 1
+    assert SPREAD_EVERYTHING.title in capsys.readouterr().out
 
 
 def test_a_verdict_has_an_address_that_answers_in_every_form(api_as: Callable[..., Any]) -> None:
