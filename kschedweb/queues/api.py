@@ -19,6 +19,7 @@ from kschedweb.decisions.quota_queues import read_queues
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
+from kschedweb.engine.queueing.explaining.workload_history import StepKind
 from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
 from kschedweb.queues import presentation, selectors
 from kschedweb.queues.forms import ForecastForm
@@ -201,6 +202,9 @@ class EvictionCandidateSerializer(QuotaHolderSerializer):
 class EvictionSearchSerializer(serializers.Serializer[Any]):
     sentence = serializers.CharField()
     is_searched = serializers.BooleanField(help_text="Whether Kueue looks for victims at all.")
+    tied_cohorts = serializers.ListField(
+        child=serializers.CharField(), help_text="Cohorts of equal shares: Kueue asks one of them by chance."
+    )
     needed = NeededSerializer(many=True, help_text="What would have to be freed.")
     candidates = EvictionCandidateSerializer(many=True)
 
@@ -266,6 +270,20 @@ class SmallFlavorSerializer(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
+class WorkloadStepSerializer(serializers.Serializer[Any]):
+    """A step of a workload's history."""
+
+    at = serializers.DateTimeField()
+    step = serializers.ChoiceField([kind.value for kind in StepKind])
+    sentence = serializers.CharField()
+    reason = serializers.CharField(allow_blank=True, help_text="Kueue's word for it.")
+    message = serializers.CharField(allow_blank=True, help_text="Kueue's sentence about it.")
+    flavors = serializers.ListField(child=serializers.CharField(), help_text="Of a reservation of quota.")
+    recorded = serializers.BooleanField(
+        help_text="Whether the flight recorder saw it. Else a condition tells of its last change alone."
+    )
+
+
 class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     """The reason why a workload waits."""
 
@@ -296,6 +314,7 @@ class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     forecast = QueueForecastSerializer(allow_null=True)
     next_cycle = NextCycleSerializer(allow_null=True, help_text="Of one that fits at the head of its queue.")
     small_flavors = SmallFlavorSerializer(many=True)
+    history = WorkloadStepSerializer(many=True, help_text="The oldest first.")
     fair_sharing = serializers.BooleanField()
 
 
@@ -349,7 +368,8 @@ class QueuedWorkloadView(APIView):
         if not form.is_valid():
             raise ApplicationError.at("run_minutes", " ".join(map(str, form.errors["run_minutes"])))
         answer = selectors.explain(snapshot, f"{namespace}/{workload}", form.cleaned_data["run_minutes"])
-        described = presentation.describe_workload(answer, read_queues(snapshot))
+        steps = selectors.list_history(snapshot, f"{namespace}/{workload}")
+        described = presentation.describe_workload(answer, read_queues(snapshot), steps)
         return Response(QueuedWorkloadSerializer(described).data)
 
 

@@ -12,6 +12,7 @@ from kschedweb.engine.queueing.explaining.queue_positions import QueuedWorkload,
 from kschedweb.engine.queueing.explaining.quota_bars import QuotaBar, QuotaTreeNode, describe_queue, list_trees
 from kschedweb.engine.queueing.quota.amounts import UNLIMITED, FlavorResource, Requests
 from kschedweb.queues import words
+from kschedweb.queues.history import describe_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.queueing.explaining.forecast import Forecast
     from kschedweb.engine.queueing.explaining.queue_state import QueueState
     from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
+    from kschedweb.engine.queueing.explaining.workload_history import WorkloadStep
 
 
 def _write_time(seconds: float | None) -> str | None:
@@ -151,8 +153,8 @@ def _list_amounts(requests: Requests) -> list[Json]:
 # One workload
 
 
-def describe_workload(answer: WorkloadExplanation, state: QueueState) -> Json:
-    """Return the answer about a workload."""
+def describe_workload(answer: WorkloadExplanation, state: QueueState, steps: Iterable[WorkloadStep] = ()) -> Json:
+    """Return the answer about a workload; ``steps`` are its history."""
     namespace, _, name = answer.key.partition("/")
     return {
         "workload": answer.key,
@@ -213,6 +215,7 @@ def describe_workload(answer: WorkloadExplanation, state: QueueState) -> Json:
             }
             for nodes in answer.small_flavors
         ],
+        "history": describe_steps(steps),
         "fair_sharing": state.uses_fair_sharing,
     }
 
@@ -276,6 +279,7 @@ def _describe_search(search: EvictionSearch | None, state: QueueState) -> Json |
     return {
         "sentence": words.explain_search(search),
         "is_searched": search.is_tried,
+        "tied_cohorts": list(search.tied_cohorts),
         "needed": [{"flavor": key.flavor, "resource": key.resource} for key in search.needed],
         "candidates": [
             {

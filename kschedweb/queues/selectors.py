@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kschedweb.clusters.flight.selectors import has_recording, object_states
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.quota_queues import has_queues, read_queues
 from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation, explain_workload
 from kschedweb.engine.queueing.explaining.pod_links import find_pod_workload
 from kschedweb.engine.queueing.explaining.queue_state import WorkloadMissingError
+from kschedweb.engine.queueing.explaining.workload_history import WorkloadStep, find_creation, list_steps
 from kschedweb.web.errors import NotFound
 
 if TYPE_CHECKING:
@@ -32,6 +35,26 @@ def explain(snapshot: Snapshot, key: str, run_minutes: int | None = None) -> Wor
 
     answer: WorkloadExplanation = get_cache(snapshot).answers.get(("queued workload", key, run_minutes), compute)
     return answer
+
+
+def list_history(snapshot: Snapshot, key: str) -> list[WorkloadStep]:
+    """Return what happened to the workload ``key``: recorded states, and what the snapshot's own conditions tell."""
+    raw = next((item for item in read_queues(snapshot).objects if _is_workload(item, key)), None)
+    created = None if raw is None else find_creation(raw)
+    if raw is None or created is None:
+        return []
+    until = snapshot.moment or snapshot.taken_at
+    states: list[tuple[float | None, Json | None]] = []
+    if has_recording(snapshot.cluster):
+        first = datetime.fromtimestamp(created, UTC) - timedelta(seconds=1)
+        recorded = object_states(snapshot.cluster, "Workload", key, first, until)
+        states = [(state.at.timestamp(), state.raw) for state in recorded]
+    return list_steps([*states, (None, raw)])
+
+
+def _is_workload(raw: Json, key: str) -> bool:
+    metadata = raw.get("metadata") or {}
+    return raw.get("kind") == "Workload" and f"{metadata.get('namespace')}/{metadata.get('name')}" == key
 
 
 def find_workload_of(snapshot: Snapshot, namespace: str, name: str) -> str:

@@ -29,6 +29,16 @@ register_tables(
         ),
     ),
     RowTable(
+        "workload-history",
+        _("What happened to it"),
+        (
+            Column("at", _("When"), cell_css="name"),
+            Column("sentence", _("What")),
+            Column("message", _("Why"), cell_css="message"),
+        ),
+        marks={"data-step": "step"},
+    ),
+    RowTable(
         "queue-waiting",
         _("Waiting"),
         (

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.events.selectors import find_object_events
+from kschedweb.clusters.models import FIXED_SOURCES
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions.quota_queues import has_queues, read_queues
 from kschedweb.decisions.selectors import snapshot_asked
@@ -85,12 +86,15 @@ def show_workload(request: PageRequest, cluster: str, namespace: str, workload: 
     form = ForecastForm(request.GET)
     run_minutes = form.cleaned_data["run_minutes"] if form.is_valid() else None
     answer = selectors.explain(snapshot, f"{namespace}/{workload}", run_minutes)
-    described = presentation.describe_workload(answer, read_queues(snapshot))
+    steps = selectors.list_history(snapshot, f"{namespace}/{workload}")
+    described = presentation.describe_workload(answer, read_queues(snapshot), steps)
     address = reverse("workload-manifest", args=[cluster, namespace, workload], query={"snapshot": snapshot.pk})
     context = {
         "snapshot": snapshot,
         "cluster_name": cluster,
         "answer": described,
+        "is_recorded": any(step["recorded"] for step in described["history"]),
+        "may_be_recorded": snapshot.cluster.source not in FIXED_SOURCES,
         "events": find_object_events(snapshot, "Workload", workload, namespace=namespace),
         "manifest_address": address,
         "form": form,

@@ -340,10 +340,18 @@ def explain_search(search: EvictionSearch) -> str:
             "To free %(keys)s, %(number)s workloads have to go.",
             len(search.targets),
         )
-        return template % values
+        return f"{template % values} {_explain_chance(search)}".rstrip()
     if not search.candidates:
         return gettext("Nobody in the cohort uses %(keys)s.") % values
     return gettext("Nobody goes for %(keys)s: each one that uses it is listed with the reason.") % values
+
+
+def _explain_chance(search: EvictionSearch) -> str:
+    """Return what Kueue leaves to chance among the victims; "" for nothing."""
+    if not search.tied_cohorts:
+        return ""
+    template = gettext("The cohorts %(cohorts)s have equal shares: Kueue asks one of them by chance, so others may go.")
+    return template % {"cohorts": join_with_and(list(search.tied_cohorts))}
 
 
 # Remedies

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.clusters.flight.models import FlightRecorder
+from kschedweb.clusters.flight.stretches import SETTLE, Flight
+from kschedweb.clusters.following.reflector import Changed, Listed
 from kschedweb.clusters.kinds import QUEUE_KINDS
 from tests.support.html import text
 
@@ -94,3 +98,42 @@ def test_rest_tells_what_the_pages_show(api_as: Callable[[str], Any], demo: Snap
     assert (target["workload"], target["rule"]) == ("data/job-probe-c", "InCohortReclamation")
     refused = api.get("/api/v1/clusters/demo/workloads/ml/job-speech/?run_minutes=x")
     assert refused.status_code == 400
+
+
+def test_the_history_of_a_workload_tells_what_happened_to_it(
+    client_as: ClientAs, api_as: Callable[[str], Any], demo: Snapshot
+) -> None:
+    page = client_as("viewer").get("/queues/demo/analytics/job-cube-hourly/")
+    steps = page.context["answer"]["history"]
+    assert [step["step"] for step in steps] == ["created", "quota", "admitted", "finished"]
+    assert "Got quota for 4 pods in on-demand" in text(page)
+    assert not page.context["is_recorded"]
+    history = api_as("viewer").get("/api/v1/clusters/demo/workloads/ml/job-speech/").json()["history"]
+    assert [(step["step"], step["recorded"]) for step in history] == [("created", False), ("waits", False)]
+    assert "1 more needed" in history[1]["message"]
+
+
+def test_a_recorded_cluster_tells_every_change_of_a_workload(
+    client_as: ClientAs, demo: Snapshot, demo_objects: Any, store_snapshot: Any
+) -> None:
+    stored = store_snapshot(demo_objects, "recorded")
+    waiting = next(item for item in stored_workloads(demo_objects) if item["metadata"]["name"] == "job-speech")
+    begin = int(stored.taken_at.timestamp() - 600) * 1_000_000
+    flight = Flight(stored.cluster, "test", ("Workload",), "started")
+    FlightRecorder.objects.update_or_create(cluster=stored.cluster, defaults={"on": True, "holder": "test"})
+    other = copy.deepcopy(waiting)
+    other["status"]["conditions"][0]["message"] = "insufficient unused quota, 3 more needed"
+    flight.take_news(begin, Listed("Workload", [other], "1", "start"))
+    flight.store_known(begin + SETTLE)
+    for seconds, raw in ((60, waiting), (120, other)):
+        flight.take_news(begin + seconds * 1_000_000, Changed("Workload", raw))
+    flight.store_known(begin + 300 * 1_000_000)
+    page = client_as("viewer").get("/queues/recorded/ml/job-speech/")
+    steps = [step for step in page.context["answer"]["history"] if step["recorded"]]
+    assert [step["step"] for step in steps] == ["waits", "waits"]
+    assert [step["at"].timestamp() for step in steps] == [begin / 1e6 + 60, begin / 1e6 + 120]
+    assert f"?at={steps[0]['moment'].replace(':', '%3A')}" in page.content.decode()
+
+
+def stored_workloads(objects: Any) -> list[Any]:
+    return [item for item in objects if item["kind"] == "Workload"]

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from django.db.models import F, QuerySet, Sum
 
 from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
 from kschedweb.clusters.flight.storage import segment_lines
-from kschedweb.clusters.flight.track import Line, Replay
+from kschedweb.clusters.flight.track import CHANGED, REMOVED, WHOLE, Line, Replay, apply_patch, dump_json
 from kschedweb.clusters.models import Cluster
 from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import NotFound
 
 # Times that an error names.
 MOST_TOLD = 3
+
+
+# Compressed bytes that are read for the history of one object: some hours of a busy cluster, in a second or two.
+MOST_STATE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """An object from a moment on; None if it was deleted then."""
+
+    at: datetime
+    raw: Json | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,36 @@ def objects_at(cluster: Cluster, at: datetime) -> list[Json]:
     for line in lines_between(stretch, at_micros, at_micros):
         replay.apply_line(line)
     return replay.objects
+
+
+def object_states(cluster: Cluster, kind: str, key: str, first: datetime, last: datetime) -> Iterator[ObjectState]:
+    """Yield the recorded states of one object from ``first`` to ``last``, the oldest first.
+
+    Of a long recording only the newest MOST_STATE_BYTES are read.
+    """
+    first_micros, last_micros = to_micros(first), to_micros(last)
+    stretches = list_stretches(cluster).filter(until__gte=first_micros, began__lte=last_micros)
+    rows = Segment.objects.filter(stretch__in=stretches, began__lte=last_micros)
+    sizes = list(rows.order_by("-stretch__began", "-number").values_list("pk", "stored"))
+    sums = accumulate(size for _, size in sizes)
+    newest = [pk for (pk, _), total in zip(sizes, sums, strict=True) if total <= MOST_STATE_BYTES]
+    chosen = rows.filter(pk__in=newest).order_by("stretch__began", "number").values_list("content", flat=True)
+    # Only lines of the object are decoded: all others would take seconds.
+    marker, known = f",{dump_json(kind).decode()},{dump_json(key).decode()}".encode(), None
+    for content in chosen.iterator(chunk_size=4):
+        for text in segment_lines(content):
+            # It stands near the beginning of a line; further on it is part of a value.
+            if marker not in text[: len(marker) + 40]:
+                continue
+            at, how, _, _, *value = json.loads(text)
+            if at > last_micros:
+                return
+            if how == CHANGED and known is None:
+                # The whole object stands in a segment that was not read.
+                continue
+            known = None if how == REMOVED else value[0] if how == WHOLE else apply_patch(known, value[0])
+            if at >= first_micros:
+                yield ObjectState(moment_of(at), deepcopy(known))
 
 
 def lines_between(stretch: Stretch, first: int, last: int) -> Iterator[Line]:

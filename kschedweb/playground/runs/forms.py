@@ -71,6 +71,15 @@ DESCHEDULERS = gettext_noop(
 )
 
 
+QUOTAS = gettext_noop(
+    "Settings of the scenario's quota queues, such as team-b/on-demand/cpu/nominal=60, team-b/cohort=teams, "
+    "team-b/reclaimWithinCohort=Any or fairSharing=true. Those that belong together stand on one line, with commas "
+    "between."
+)
+# Settings of quota queues on one line.
+LONGEST_QUOTAS = 140
+
+
 class _Descheduled(forms.Form):
     """The interval of the chosen descheduler."""
 
@@ -104,6 +113,7 @@ class RunForm(PolicyForm, _Descheduled):
 
     nodepools = forms.ChoiceField(label=_("NodePools"), required=False, help_text=_(NODEPOOLS))
     descheduler = forms.ChoiceField(label=_("Descheduler"), required=False, help_text=_(DESCHEDULERS))
+    quotas = forms.CharField(label=_("Quota settings"), required=False, max_length=LONGEST_QUOTAS, help_text=_(QUOTAS))
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
@@ -120,15 +130,14 @@ class RunForm(PolicyForm, _Descheduled):
         pool_choices = [("", gettext("As the scenario says")), *karpenters.list_choices()]
         self.fields["nodepools"].choices = pool_choices  # type: ignore[attr-defined]
         self.fields["descheduler"].choices = [pool_choices[0], *_descheduler_choices()]  # type: ignore[attr-defined]
-        self.order_fields(["scenario", "policy", "nodepools", "descheduler", "every", "seed"])
+        self.order_fields(["scenario", "policy", "nodepools", "descheduler", "every", "quotas", "seed"])
 
     @property
     def chosen(self) -> str:
-        """The policy, with the NodePools and the descheduler that were chosen."""
+        """The policy, with the NodePools, the descheduler and the quota settings that were chosen."""
         values = self.cleaned_data
-        return "+".join(
-            filter(None, (values["policy"], values["nodepools"], self.with_interval(values["descheduler"])))
-        )
+        descheduler = self.with_interval(values["descheduler"])
+        return "+".join(filter(None, (values["policy"], values["nodepools"], descheduler, values["quotas"])))
 
 
 def _descheduler_choices() -> list[tuple[str, str]]:
@@ -152,6 +161,8 @@ def asked_again(label: str) -> dict[str, str | int]:
             initial |= {"descheduler": name} | ({"every": int(minutes)} if minutes.isdecimal() else {})
         elif name in pools:
             initial["nodepools"] = name
+        elif "=" in other and "quotas" not in initial:
+            initial["quotas"] = other
         else:
             return {"policy": label}
     return initial
@@ -194,6 +205,17 @@ class ComparisonForm(_OnScenario, _Descheduled):
         ),
         widget=forms.CheckboxSelectMultiple,
     )
+    quotas = forms.CharField(
+        label=_("Quota settings"),
+        required=False,
+        max_length=MOST_POLICIES * LONGEST_QUOTAS,
+        help_text=format_lazy(
+            "{settings} {lines}",
+            settings=_(QUOTAS),
+            lines=_("Each policy is run with the scenario's own settings, and with each line."),
+        ),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
     seeds = forms.CharField(
         label=_("Seeds"),
         initial="1",
@@ -219,7 +241,9 @@ class ComparisonForm(_OnScenario, _Descheduled):
         self.fields["reference"].initial = next(usual, None)
         self.fields["reference"].choices = choices  # type: ignore[attr-defined]
         self.fields["policies"].choices = choices  # type: ignore[attr-defined]
-        self.order_fields(["scenario", "reference", "policies", "nodepools", "deschedulers", "every", "seeds"])
+        self.order_fields(
+            ["scenario", "reference", "policies", "nodepools", "deschedulers", "every", "quotas", "seeds"]
+        )
 
     def _posted_values(self, name: str) -> list[str]:
         """Return the posted values. Labels with NodePools are accepted here; the service checks that both parts
@@ -235,20 +259,34 @@ class ComparisonForm(_OnScenario, _Descheduled):
 
     @property
     def chosen(self) -> list[str]:
-        """The policies, the reference first: each with each of the NodePools and deschedulers."""
+        """The policies, the reference first: each with each of the NodePools, deschedulers and quota settings."""
         policies = dict.fromkeys([self.cleaned_data["reference"], *self.cleaned_data["policies"]])
         additions = (
             self.cleaned_data["nodepools"] or [""],
             map(self.with_interval, self.cleaned_data["deschedulers"] or [""]),
+            ["", *self.quota_lines],
         )
         return ["+".join(filter(None, combination)) for combination in product(policies, *additions)]
+
+    @property
+    def quota_lines(self) -> list[str]:
+        """The settings of quota queues, of which each makes a run of each policy."""
+        lines = (line.strip() for line in (self.cleaned_data.get("quotas") or "").splitlines())
+        return list(dict.fromkeys(filter(None, lines)))
+
+    def clean_quotas(self) -> str:
+        text = str(self.cleaned_data["quotas"])
+        if faulty := next((line for line in text.splitlines() if line.strip() and "=" not in line), None):
+            raise forms.ValidationError(gettext("%(line)s has no value.") % {"line": faulty[:80]})
+        return text
 
     def clean(self) -> dict[str, object]:
         data = super().clean() or self.cleaned_data
         counts = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
-        if "policies" in data and not data["policies"] and max(counts) < FEWEST_POLICIES:
+        if "policies" in data and not data["policies"] and max(counts) < FEWEST_POLICIES and not self.quota_lines:
             message = gettext_noop(
-                "Choose a policy to compare with the reference, or two of the NodePools or of the deschedulers."
+                "Choose a policy to compare with the reference, two of the NodePools or of the deschedulers, or write "
+                "a line of quota settings."
             )
             self.add_error("policies", gettext(message))
         return data

@@ -47,6 +47,8 @@ class Run(models.Model):
     autoscaler = models.TextField(blank=True, db_default="")
     # A DeschedulerPolicy in place of the scenario's: document, every, name; empty for none, null for the scenario's.
     descheduler = models.JSONField(null=True)
+    # Settings of quota queues by their paths, instead of the scenario's; null for the scenario's.
+    queues = models.JSONField(null=True)
     seed = models.PositiveIntegerField()
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     # Version of the engine that played it, with all feature gates.

@@ -1,5 +1,5 @@
-"""The policy of a run: one for scheduling, and perhaps NodePools and a DeschedulerPolicy in place of the scenario's
-own."""
+"""The policy of a run: one for scheduling, and perhaps NodePools, a DeschedulerPolicy and settings of quota queues
+instead of the scenario's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.actors.descheduler.keys import MIN_INTERVAL
+from kschedweb.engine.studies.actors.queues.setting_paths import (
+    SettingError,
+    build_settings,
+    format_settings,
+    parse_settings,
+    read_settings,
+)
+from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import DEFAULT_INTERVAL, DeschedulerSettings
+from kschedweb.playground.scenarios.selectors import at_hand, list_queue_settings
 from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import policy_get, process_of_run, revision_get
@@ -25,6 +34,7 @@ from kschedweb.web.errors import ApplicationError, NotFound, Unprocessable
 if TYPE_CHECKING:
     from kschedweb.engine.documents.leaves import DocumentProblem
     from kschedweb.playground.runs.models import Run
+    from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.policies.models import Revision
 
 # No labels of stored runs.
@@ -38,8 +48,9 @@ LONGEST_LABEL = 160
 POLICY_HELP = (
     "As `name` or `name@revision`. With `+` a policy of kind Karpenter takes the place of the scenario's autoscaler, "
     "and one that holds a DeschedulerPolicy that of its descheduler: `default+trim@2`, or `default+trim@2 every 10m`, "
-    "5m unless told. `+no descheduler` leaves the scenario's out. What a run or a comparison that `like` names was "
-    "under is named by its label."
+    "5m unless told. `+no descheduler` leaves the scenario's out. `+team-b/on-demand/cpu/nominal=60` changes a setting "
+    "of the scenario's quota queues; several stand with commas between. What a run or a comparison that `like` names "
+    "was under is named by its label."
 )
 
 
@@ -59,6 +70,8 @@ class RunPolicy:
     # ``document``, ``every`` (seconds) and ``name`` in place of the scenario's descheduler. Empty for no descheduler;
     # None to keep the scenario's.
     descheduler: Json | None = None
+    # Settings of quota queues by their paths instead of the scenario's. None to keep the scenario's.
+    queues: Json | None = None
 
 
 def entry_named(
@@ -85,7 +98,9 @@ def entry_named(
 def kept_of(runs: Iterable[Run]) -> dict[str, RunPolicy]:
     """Return the policies of the runs, saved or not, by their labels."""
     return {
-        run.label: RunPolicy(run.label, run.configuration, run.process, run.policy, run.autoscaler, run.descheduler)
+        run.label: RunPolicy(
+            run.label, run.configuration, run.process, run.policy, run.autoscaler, run.descheduler, run.queues
+        )
         for run in runs
     }
 
@@ -117,7 +132,9 @@ def _scheduling_entry(reference: str, path: str, version: str) -> RunPolicy:
 
 
 def _extend_entry(entry: RunPolicy, other: str, path: str) -> RunPolicy:
-    """Return ``entry`` with NodePools, or with or without a descheduler."""
+    """Return ``entry`` with NodePools, with settings of quota queues, or with or without a descheduler."""
+    if "=" in other:
+        return _with_queues(entry, other, path)
     if other == NO_DESCHEDULER:
         return replace(entry, label=f"{entry.label}+{NO_DESCHEDULER}", descheduler={})
     reference, separator, interval = other.partition(INTERVAL)
@@ -134,6 +151,34 @@ def _extend_entry(entry: RunPolicy, other: str, path: str) -> RunPolicy:
     name = f"{revision.policy.name}@{revision.number}"
     descheduler = {"document": revision.document, "every": seconds, "name": name}
     return replace(entry, label=label + (INTERVAL + interval.strip() if separator else ""), descheduler=descheduler)
+
+
+def _with_queues(entry: RunPolicy, text: str, path: str) -> RunPolicy:
+    try:
+        values = parse_settings(text)
+        read_settings(build_settings(values))
+    except SettingError as error:
+        raise ApplicationError.at(path, f"{error}.") from None
+    except ScenarioError as error:
+        raise ApplicationError.at(path, f"{text[:120]}: {error.problems[0].text}.") from None
+    return replace(entry, label=f"{entry.label}+{format_settings(values)}", queues={**(entry.queues or {}), **values})
+
+
+def check_queues(entry: RunPolicy, revision: ScenarioRevision, path: str) -> RunPolicy:
+    """Return ``entry``; raise ApplicationError if the scenario does not have the quota queues that it changes.
+
+    For a large cluster only its job can tell.
+    """
+    if not entry.queues or not at_hand(revision, seed=1):
+        return entry
+    known = list_queue_settings(revision)
+    if not known:
+        raise ApplicationError.at(path, "The scenario has no quota queues: add the key queues to it.")
+    missing = [setting for setting in entry.queues if setting not in known]
+    if missing:
+        queues = ", ".join(dict.fromkeys(setting.partition("/")[0] for setting in known if "/" in setting))
+        raise ApplicationError.at(path, f"The scenario has no {missing[0][:200]}; it has the queues {queues}.")
+    return entry
 
 
 def _find_revision(reference: str, path: str) -> Revision:

@@ -27,7 +27,13 @@ from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.models import Comparison, Difference, Run
 from kschedweb.playground.runs.run_policies import RunPolicy, descheduler_of, kept_of
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable_by
-from kschedweb.playground.scenarios.selectors import newest_revisions, prepare_revision, revision_get, scenario_get
+from kschedweb.playground.scenarios.selectors import (
+    newest_revisions,
+    prepare_revision,
+    revision_get,
+    scenario_get,
+    with_queue_settings,
+)
 from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.policies.karpenter.selectors import karpenter_read
 from kschedweb.policies.models import Revision
@@ -188,22 +194,24 @@ def load_configuration(run: Run) -> Configuration:
 
 
 def prepare_run(run: Run) -> PreparedScenario:
-    """Return the scenario of a run as the engine plays it, with the run's own autoscaler and descheduler.
+    """Return the scenario of a run as the engine plays it, with the run's own autoscaler, descheduler and quotas.
 
     Raises Unprocessable.
     """
     scenario = prepare_revision(run.revision, run.seed)
-    if not run.autoscaler and run.descheduler is None:
+    if not run.autoscaler and run.descheduler is None and not run.queues:
         return scenario
-    overrides = run.autoscaler, json.dumps(run.descheduler)
+    overrides = run.autoscaler, json.dumps(run.descheduler), json.dumps(run.queues)
     key = run.revision.scenario_id, run.revision.number, run.seed, *overrides
     return _prepared_runs.get(key, lambda: _with_own(scenario, run))
 
 
 def _with_own(scenario: PreparedScenario, run: Run) -> PreparedScenario:
-    """Return ``scenario`` with the run's autoscaler and descheduler in place of its own."""
+    """Return ``scenario`` with the run's autoscaler, descheduler and settings of quota queues instead of its own."""
+    document = check_scenario(run.revision.text).document
+    if run.queues:
+        scenario = with_queue_settings(scenario, document, run.queues)
     if run.autoscaler:
-        document = check_scenario(run.revision.text).document
         karpenter = karpenter_read(run.autoscaler)
         scenario = with_actor(
             scenario, "autoscaler", with_node_pools(document.actors.get("autoscaler") if document else None, karpenter)

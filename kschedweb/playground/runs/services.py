@@ -28,7 +28,7 @@ from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.comparisons import significance
 from kschedweb.playground.runs.maps import nodes
 from kschedweb.playground.runs.models import Comparison, Difference, Run
-from kschedweb.playground.runs.run_policies import NOTHING, RunPolicy, check_accepted, entry_named
+from kschedweb.playground.runs.run_policies import NOTHING, RunPolicy, check_accepted, check_queues, entry_named
 from kschedweb.playground.scenarios.selectors import cluster_version
 from kschedweb.policies.dialects import PROFILES, check_either, process_of_text
 from kschedweb.policies.files import with_files
@@ -83,7 +83,7 @@ def run_start(
         checked = check_accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = entry_named(policy, "policy", policies_by_label, version=version)
+        entry = check_queues(entry_named(policy, "policy", policies_by_label, version=version), revision, "policy")
     run = _create_run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -111,7 +111,9 @@ def comparison_start(
         entry_named(policy, "policies", policies_by_label, version=version) if isinstance(policy, str) else policy
         for policy in policies
     )
-    entries = list({entry.label: entry for entry in resolved}.values())
+    entries = [
+        check_queues(entry, revision, "policies") for entry in {entry.label: entry for entry in resolved}.values()
+    ]
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
     listed = seeds_checked(seeds)
@@ -146,6 +148,7 @@ def _create_run(
         process=dict(entry.process),
         autoscaler=entry.autoscaler,
         descheduler=entry.descheduler,
+        queues=entry.queues,
         seed=seed,
         created_by=user,
     )

@@ -20,10 +20,20 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.state.watermarks.crane import CraneError, read_annotation, time_zone
+from kschedweb.engine.studies.actors.queues.keys import FIELD as QUEUES
+from kschedweb.engine.studies.actors.queues.setting_paths import (
+    SettingError,
+    Value,
+    build_settings,
+    format_settings,
+    list_values,
+    read_settings,
+)
+from kschedweb.engine.studies.actors.queues.setup import QUEUE_KINDS, prepare_queues
 from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError
 from kschedweb.engine.studies.document.parts import NONE as NO_USE
 from kschedweb.engine.studies.document.parts import UsageSource
-from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
+from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario, with_actor
 from kschedweb.playground.scenarios import transfer, uploads
 from kschedweb.playground.scenarios.effect import shorten_document
 from kschedweb.playground.scenarios.models import FileKind, Scenario, ScenarioFile, ScenarioRevision, readable_by
@@ -64,6 +74,23 @@ def revision_list(scenario: Scenario) -> QuerySet[ScenarioRevision]:
 def revision_get(scenario: Scenario, number: int | None = None) -> ScenarioRevision:
     """Return revision ``number``, by default the newest; raise ``Http404`` if it does not exist."""
     return get_revision(revision_list(scenario), number, f"Scenario {scenario.name}")
+
+
+def list_queue_settings(revision: ScenarioRevision) -> dict[str, Value]:
+    """Return the settings of the scenario's quota queues by their paths; none if it has no quota queues.
+
+    Raises Unprocessable.
+    """
+    document = check_scenario(revision.text).document
+    settings = None if document is None else document.actors.get(QUEUES.name)
+    if document is None or settings is None:
+        return {}
+    queues = [raw for raw in (*load_base(revision).objects, *document.objects) if raw.get("kind") in QUEUE_KINDS]
+    try:
+        part = prepare_queues(queues, settings)
+    except ScenarioError as error:
+        raise Unprocessable(f"The scenario cannot be run: {error}") from None
+    return list_values(part.objects, settings)
 
 
 def cluster_version(revision: ScenarioRevision) -> str:
@@ -253,6 +280,18 @@ def prepare_revision(revision: ScenarioRevision, seed: int) -> PreparedScenario:
         (revision.scenario_id, revision.number, seed),
         lambda: make_ready(revision.text, load_base(revision), revision.scenario, seed),
     )
+
+
+def with_queue_settings(
+    scenario: PreparedScenario, document: ScenarioDocument | None, values: Mapping[str, Value]
+) -> PreparedScenario:
+    """Return ``scenario`` with settings of quota queues by their paths instead of its own. Raises Unprocessable."""
+    own = None if document is None else document.actors.get(QUEUES.name)
+    try:
+        changes = read_settings(build_settings(values))
+        return with_actor(scenario, QUEUES.name, changes if own is None else own.with_changes(changes))
+    except (ScenarioError, SettingError) as error:
+        raise Unprocessable(f"The quota queues cannot be set to {format_settings(values)}: {error}") from None
 
 
 def at_hand(revision: ScenarioRevision, seed: int) -> bool:

@@ -161,20 +161,31 @@ def dimension_rows(
     listed = [DimensionRow(f"d{place}", offer) for place, offer in enumerate(offers)]
     listed += [DimensionRow(f"d{len(offers) + place}", None) for place in range(BLANK_ROWS)]
     for place, row in enumerate(listed):
-        if posted is None:
-            row.cells = _offered_cells(row.offer)
-            continue
-        # Cut at 300 characters, so that a huge post is not echoed into the page.
-        row.cells = {cell: posted.get(f"{row.name}-{cell}", "").strip()[:300] for cell in CELLS}
-        row.log = f"{row.name}-log" in posted
-        by_preset = place < weights and f"vary-{WEIGHTS}" in posted
-        row.used = f"{row.name}-use" in posted or by_preset
-        if by_preset and not any(row.cells.values()):
-            row.cells = _offered_cells(row.offer)
-        # The path of an offered field is not an input; a posted one is ignored.
-        if row.offer is not None:
-            row.cells["path"] = row.offer.path
+        _fill_row(row, posted, by_preset=place < weights and f"vary-{WEIGHTS}" in (posted or ()))
     return listed
+
+
+def quota_rows(offers: Sequence[FieldOffer], posted: Mapping[str, str] | None) -> list[DimensionRow]:
+    """Return a row for each offer among the settings of quota queues, named by its path: the scenario may change."""
+    listed = [DimensionRow(f"q-{offer.path}", offer) for offer in offers]
+    for row in listed:
+        _fill_row(row, posted)
+    return listed
+
+
+def _fill_row(row: DimensionRow, posted: Mapping[str, str] | None, *, by_preset: bool = False) -> None:
+    if posted is None:
+        row.cells = _offered_cells(row.offer)
+        return
+    # Cut at 300 characters, so that a huge post is not echoed into the page.
+    row.cells = {cell: posted.get(f"{row.name}-{cell}", "").strip()[:300] for cell in CELLS}
+    row.log = f"{row.name}-log" in posted
+    row.used = f"{row.name}-use" in posted or by_preset
+    if by_preset and not any(row.cells.values()):
+        row.cells = _offered_cells(row.offer)
+    # The path of an offered field is not an input; a posted one is ignored.
+    if row.offer is not None:
+        row.cells["path"] = row.offer.path
 
 
 def _offered_cells(offer: FieldOffer | None) -> dict[str, str]:

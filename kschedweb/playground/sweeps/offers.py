@@ -1,17 +1,19 @@
-"""Fields of a policy that can be varied, with initial ranges: weights of score plugins and arguments of plugins.
+"""What can be varied, with initial ranges: weights of score plugins, arguments of plugins, and quotas of a scenario.
 
 For a classic policy these are weights of priorities, and arguments of predicates and priorities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Algorithm
+from kschedweb.engine.studies.actors.queues.setting_paths import list_choices, parse_setting_path
 from kschedweb.engine.studies.search.fields import LISTS
 from kschedweb.engine.studies.search.space import Dimension, Space, find_problems
 from kschedweb.policies.classic.schema import GENERAL, classic_schema
@@ -28,6 +30,8 @@ HIGHEST_WEIGHT = 10
 MOST_OFFERS = 150
 # A range of a schema that is wider than this is a limit, not a sensible range to search.
 FARTHEST = 1000
+# A quantity such as 64Gi.
+_AMOUNT = re.compile(r"([0-9]{1,9})([A-Za-z]{0,2})")
 # Fields by which an item of a list is named in a path, in place of its position.
 _NAMES = ("name", "topologyKey")
 # A field of a classic policy's top level that only this priority reads.
@@ -40,7 +44,7 @@ class FieldOffer:
 
     # Path in the document, such as profiles[0].plugins.score.enabled[NodeResourcesFit].weight.
     path: str
-    # Plugin, predicate or priority that the field belongs to.
+    # Plugin, predicate, priority or quota queue that the field belongs to.
     plugin: str
     label: str
     # The value in the policy.
@@ -77,6 +81,27 @@ def argument_offers(configuration: Configuration) -> list[FieldOffer]:
     offers = _of_policy(configuration) if isinstance(configuration, Algorithm) else _of_profiles(configuration)
     usable = (_limit_offer(offer, configuration) for offer in islice(offers, MOST_OFFERS))
     return [offer for offer in usable if offer is not None]
+
+
+def quota_offers(settings: Mapping[str, Any]) -> list[FieldOffer]:
+    """Offer nominal quotas and rules among the ``settings`` of a scenario's quota queues."""
+    offers = (_make_quota_offer(path, value) for path, value in settings.items() if value is not None)
+    return list(islice((offer for offer in offers if offer is not None), MOST_OFFERS))
+
+
+def _make_quota_offer(path: str, value: Any) -> FieldOffer | None:
+    at, label = parse_setting_path(path), Dimension(path).label
+    if isinstance(value, bool):
+        return FieldOffer(path, at.queue, label, "true" if value else "false", values="true, false")
+    if at.field == "nominal" and isinstance(value, int | float):
+        high = max(2 * value, 1)
+        return FieldOffer(path, at.queue, label, f"{value:g}", "0", f"{high:g}", f"{max(1, high // 10):g}")
+    if at.field == "nominal" and (match := _AMOUNT.fullmatch(value)) is not None:
+        number, unit = int(match[1]), match[2]
+        steps = dict.fromkeys((max(1, number // 2), number, 2 * number))
+        return FieldOffer(path, at.queue, label, value, values=", ".join(f"{step}{unit}" for step in steps))
+    choices = list_choices(path)
+    return FieldOffer(path, at.queue, label, value, values=", ".join(choices)) if choices else None
 
 
 def _of_profiles(configuration: Configuration) -> Iterator[FieldOffer]:

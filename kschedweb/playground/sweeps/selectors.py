@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db.models import Count, Q
@@ -11,16 +11,21 @@ from django.http import Http404
 from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.actors.queues.measures import BY_QUEUE
+from kschedweb.engine.studies.actors.queues.setting_paths import is_setting_path, parse_setting_path
 from kschedweb.engine.studies.measure.objectives import find_objective, list_objectives
 from kschedweb.engine.studies.measure.spec import BY_RESOURCE, MeasureSpec
-from kschedweb.engine.studies.search.space import Space, read_space
+from kschedweb.engine.studies.search.space import NO_SETTINGS, Space, read_space
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable_by
+from kschedweb.playground.scenarios.selectors import at_hand, list_queue_settings
 from kschedweb.playground.sweeps.models import Sweep, Trial, TrialState
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
@@ -68,7 +73,17 @@ def load_space(sweep: Sweep) -> Space:
 
 
 def _read_space(sweep: Sweep) -> Space:
-    return read_space(sweep.space, parse_document(sweep.configuration).data or {}, release_of_record(sweep.process))
+    # The first trial's point has the scenario's own settings.
+    first = sweep.trials.filter(number=0).values_list("point", flat=True).first() or ()
+    paths = [str(dimension["path"]) for dimension in sweep.space]
+    settings = {path: value for path, value in zip(paths, first, strict=False) if is_setting_path(path)}
+    document = parse_document(sweep.configuration).data or {}
+    return read_space(sweep.space, document, release_of_record(sweep.process), settings)
+
+
+def list_settings(revision: ScenarioRevision | None) -> dict[str, Any]:
+    """Return the settings of the scenario's quota queues that a sweep may vary; none of a large cluster."""
+    return list_queue_settings(revision) if revision is not None and at_hand(revision, seed=1) else {}
 
 
 def objective_means(sweep: Sweep, trial: Trial) -> list[float] | None:
@@ -88,12 +103,24 @@ def get_objective(name: str) -> MeasureSpec | None:
     return spec if spec is not None and len(spec.member) <= LONGEST_MEMBER else None
 
 
-def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
-    """Return the objectives to choose from, with those of extended resources and of optional parts of the document."""
+def objective_choices(
+    revision: ScenarioRevision | None, settings: Mapping[str, Any] = NO_SETTINGS
+) -> list[MeasureSpec]:
+    """Return the objectives to choose from, with those of extended resources and of optional parts of the document.
+
+    ``settings`` are those of the scenario's quota queues.
+    """
     resources, document = [CPU, MEMORY], {} if revision is None else revision.document
     resources += [name for name in _extended_resources(document) if name not in resources]
     # Without a scenario all parts are offered, since the choice is made later.
-    return list_objectives({BY_RESOURCE.name: resources}, None if revision is None else document)
+    paths = [parse_setting_path(path) for path in settings]
+    resources += [path.resource for path in paths if path.resource and path.resource not in resources]
+    # Queues, not cohorts: only these have a strategy.
+    queues = [path.queue for path in paths if path.field == "queueingStrategy"]
+    return list_objectives(
+        {BY_RESOURCE.name: list(dict.fromkeys(resources)), BY_QUEUE.name: queues},
+        None if revision is None else document,
+    )
 
 
 def _extended_resources(document: Json) -> list[str]:

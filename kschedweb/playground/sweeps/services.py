@@ -14,12 +14,13 @@ from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.studies.actors.queues.setting_paths import is_setting_path
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_cancel, job_start
 from kschedweb.playground.runs.services import LARGEST_SEED, seeds_checked
-from kschedweb.playground.scenarios.selectors import cluster_version
+from kschedweb.playground.scenarios.selectors import cluster_version, list_queue_settings
 from kschedweb.playground.sweeps import selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from kschedweb.policies.editing.yaml_edits import rewrite_yaml
@@ -66,7 +67,7 @@ def sweep_start(
     """
     base = _get_base(policy)
     process = process_of_run(base, cluster_version(revision))
-    search_space = _parse_space(space, base, process)
+    search_space = _parse_space(space, base, process, revision)
     sweep = Sweep(
         id=id or uuid4(),
         title=title.strip()[:200] or f"{revision.scenario.name}: {base.policy.name} with other weights",
@@ -102,9 +103,12 @@ def _get_base(policy: str) -> Revision:
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
-def _parse_space(raw: Any, base: Revision, process: Json) -> Space:
+def _parse_space(raw: Any, base: Revision, process: Json, revision: ScenarioRevision) -> Space:
+    paths = [entry.get("path") for entry in raw if isinstance(entry, dict)] if isinstance(raw, list) else []
+    varies_quotas = any(isinstance(path, str) and is_setting_path(path) for path in paths)
+    settings = list_queue_settings(revision) if varies_quotas else {}
     try:
-        return read_space(raw, parse_document(base.document).data or {}, release_of_record(process))
+        return read_space(raw, parse_document(base.document).data or {}, release_of_record(process), settings)
     except ScenarioError as error:
         problems = [cast("FieldProblem", {"path": problem.path, "message": problem.text}) for problem in error.problems]
         raise ApplicationError(f"The space cannot be searched: {error.problems[0]}.", errors=problems) from None
@@ -223,6 +227,10 @@ def sweep_policy_save(*, user: User, sweep: Sweep, number: int, name: str, addre
     if trial is None:
         raise NotFound(f"The sweep has no trial {number}.")
     space = selectors.load_space(sweep)
+    if all(dimension.is_setting for dimension in space.dimensions):
+        raise ApplicationError.at(
+            "name", "The sweep varied quotas alone, which are no part of a policy: change them in the scenario."
+        )
     # The comments of the base policy's YAML survive.
     document = rewrite_yaml(sweep.configuration, space.document_at(trial.point))
     comment = _policy_comment(sweep, space, trial, address)

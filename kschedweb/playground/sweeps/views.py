@@ -28,6 +28,7 @@ from kschedweb.playground.sweeps.forms import (
     dimension_rows,
     goal_choices,
     objective_choices,
+    quota_rows,
     show_problems,
 )
 from kschedweb.playground.sweeps.results import Results, TrialRow
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 PAGE_SIZE, TRIALS_SHOWN = 50, 15
 # Parts of the form that are not fields of Django; their problems are shown beside them.
 SECTIONS = ("space", "objectives")
-NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, arguments or other fields."
+NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, arguments, quotas or other fields."
 
 
 @require_safe
@@ -84,16 +85,19 @@ def new_sweep(request: PageRequest) -> HttpResponse:
     weighed = offers.weight_offers(base[1]) if base else []
     offered = [*weighed, *(offers.argument_offers(base[1]) if base else [])]
     listed = dimension_rows(offered, posted, weights=len(weighed))
-    objectives = selectors.objective_choices(_form_revision(form, revision))
+    chosen_revision = _form_revision(form, revision)
+    settings = selectors.list_settings(chosen_revision) if base else {}
+    quotas = quota_rows(offers.quota_offers(settings), posted)
+    objectives = selectors.objective_choices(chosen_revision, settings)
     chosen = objective_choices(objectives, posted)
     sections: dict[str, list[str]] = {}
     if posted is not None:
         status = 400
         if form.is_valid():
             try:
-                return redirect("sweep", _start_sweep(request, form, listed, chosen).pk)
+                return redirect("sweep", _start_sweep(request, form, [*listed, *quotas], chosen).pk)
             except ApplicationError as error:
-                sections = _show_errors(form, listed, error)
+                sections = _show_errors(form, [*listed, *quotas], error)
                 status = error.status
     count = len(weighed)
     context = {
@@ -104,11 +108,12 @@ def new_sweep(request: PageRequest) -> HttpResponse:
         "arguments": listed[count:-2],
         # The blank rows stand last; see BLANK_ROWS.
         "other_rows": listed[-2:],
+        "quotas": quotas,
         "open": any(row.used or row.errors for row in listed[count:]),
         "choices": chosen,
         "goals": goal_choices(objectives, posted),
         "varies_weights": posted is not None and f"vary-{WEIGHTS}" in posted,
-        "by_hand": posted is not None and any(row.errors or f"{row.name}-use" in posted for row in listed),
+        "by_hand": posted is not None and any(row.errors or f"{row.name}-use" in posted for row in [*listed, *quotas]),
         "how_open": bool(form.is_bound and set(form.errors) & {"method", "trials", "seeds", "seed", "title"}),
         "sections": sections,
     }

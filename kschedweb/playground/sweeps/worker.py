@@ -35,7 +35,8 @@ from kschedweb.jobs import services as jobs
 from kschedweb.jobs.child_process import out_of_memory
 from kschedweb.jobs.models import JobState
 from kschedweb.jobs.tasks import Cancelled, heartbeat
-from kschedweb.playground.scenarios.selectors import prepare_revision
+from kschedweb.playground.scenarios.selectors import prepare_revision, with_queue_settings
+from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.playground.sweeps import sampling, selectors
 from kschedweb.playground.sweeps.models import Method, Origin, Sweep, Trial, TrialState
 from kschedweb.policies.validation import release_of_record
@@ -45,6 +46,7 @@ from kschedweb.web.lru import LRU
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from kschedweb.engine.studies.prepare.prepared import PreparedScenario
     from kschedweb.jobs.models import Job
     from kschedweb.jobs.processes import ProcessLost
 
@@ -347,7 +349,7 @@ def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, obje
     described: list[RunMeasure] = []
     placed: dict[str, dict[str, str]] = {}
     for seed in sweep.seeds:
-        outcome = simulate(prepare_revision(sweep.revision, seed), configuration, progress=progress)
+        outcome = simulate(_prepare_trial(sweep, trial, seed), configuration, progress=progress)
         after = last_nodes(outcome)
         placed[str(seed)] = after
         before = after if trial.origin == Origin.BASE else _base_places(sweep, seed, progress)
@@ -359,6 +361,15 @@ def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, obje
     _store_measures(sweep, described)
     # mtime=0 makes equal content equal bytes.
     return {"values": values, "places": gzip.compress(json.dumps(placed).encode(), mtime=0)}
+
+
+def _prepare_trial(sweep: Sweep, trial: Trial, seed: int) -> PreparedScenario:
+    """Return the scenario with the trial's settings of quota queues."""
+    prepared = prepare_revision(sweep.revision, seed)
+    settings = selectors.load_space(sweep).settings_at(trial.point)
+    if not settings:
+        return prepared
+    return with_queue_settings(prepared, check_scenario(sweep.revision.text).document, settings)
 
 
 def _trial_configuration(sweep: Sweep, trial: Trial) -> Configuration:

@@ -36,3 +36,8 @@ def first_of(rows: list[Any], count: int) -> list[Any]:
 def attempt_rows(pod_sets: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Return each pod set with each of its attempts, and with None if it has none."""
     return [(pod_set, attempt) for pod_set in pod_sets for attempt in pod_set["attempts"] or [None]]
+
+
+@register.filter
+def last_of(rows: list[Any], count: int) -> list[Any]:
+    return rows[-count:]

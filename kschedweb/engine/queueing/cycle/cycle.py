@@ -60,6 +60,18 @@ class CycleResult:
     is_idle: bool = False
     entries: list[CycleEntry] = field(default_factory=list)
 
+    def describe_tries(self) -> tuple[object, ...]:
+        """Return what the cycle tried, so that one that tries the same is known."""
+        return tuple(
+            (
+                entry.info.key,
+                entry.status,
+                entry.requeue_reason,
+                str(entry.info.last_assignment.last_flavors) if entry.info.last_assignment is not None else "",
+            )
+            for entry in self.entries
+        )
+
 
 def explain_inadmissible(world: KueueWorld, workload: Workload, selector: Selector | None) -> str:
     """Return why ``workload`` must not be admitted (`ValidateAdmissibility`); "" if it may."""

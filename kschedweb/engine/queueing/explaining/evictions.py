@@ -43,6 +43,8 @@ class EvictionSearch:
     # Whether the last pass let the workload borrow.
     may_borrow: bool
     candidates: tuple[EvictionCandidate, ...]
+    # Cohorts of equal shares, of which Kueue asks any one first.
+    tied_cohorts: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[EvictionCandidate, ...]:
@@ -70,7 +72,11 @@ def search_evictions(state: QueueState, cycle: SchedulingCycle, entry: CycleEntr
     ]
     candidates.sort(key=lambda item: (_ORDER.index(item.verdict), item.holder.priority, -item.holder.since))
     return EvictionSearch(
-        tuple(sorted(needed)), is_tried, attempt is not None and attempt.may_borrow, tuple(candidates)
+        tuple(sorted(needed)),
+        is_tried,
+        attempt is not None and attempt.may_borrow,
+        tuple(candidates),
+        journal.ties[0] if journal.ties else (),
     )
 
 

@@ -93,6 +93,7 @@ class TargetQueueOrdering:
     def _find_highest_cohort(self, cohort: Cohort) -> tuple[Cohort | None, DominantShare]:
         """Return the cohort with the highest share; of equals Kueue takes any one."""
         highest, highest_share = None, LOWEST_SHARE
+        equals: list[Cohort] = []
         for child in cohort.child_cohorts.values():
             if child in self._pruned:
                 continue
@@ -100,8 +101,20 @@ class TargetQueueOrdering:
             if not share.is_borrowing and child not in self._preemptor_cohorts:
                 self._pruned.add(child)
             elif share.rank >= highest_share.rank:
+                equals = [*equals, child] if share.rank == highest_share.rank else [child]
                 highest, highest_share = child, share
+        if self._context.journal is not None and len(equals) > 1:
+            self._note_tie(equals)
         return highest, highest_share
+
+    def _note_tie(self, cohorts: list[Cohort]) -> None:
+        """Note cohorts of equal shares if more than one of them has candidates."""
+        asked = tuple(
+            cohort.name for cohort in cohorts if any(self.has_candidate(queue) for queue in cohort.subtree_queues())
+        )
+        assert self._context.journal is not None
+        if len(asked) > 1 and asked not in self._context.journal.ties:
+            self._context.journal.ties.append(asked)
 
     def find_compared_nodes(self, target: ClusterQueueSnapshot) -> tuple[QuotaNode, QuotaNode]:
         """Return the nodes whose shares are compared: the children of the lowest common cohort (`getAlmostLCAs`)."""

@@ -47,6 +47,8 @@ class PreemptionJournal:
     """All passes of a search."""
 
     attempts: list[SearchAttempt] = field(default_factory=list)
+    # Cohorts of equal shares, of which Kueue asks any one first (fair sharing).
+    ties: list[tuple[str, ...]] = field(default_factory=list)
 
     def begin(self, candidates: Iterable[str], *, may_borrow: bool) -> None:
         self.attempts.append(SearchAttempt(may_borrow, dict.fromkeys(candidates, CandidateVerdict.NOT_NEEDED)))

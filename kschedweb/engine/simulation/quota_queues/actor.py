@@ -15,7 +15,7 @@ from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
-from kschedweb.engine.queueing.cycle.cycle import CycleResult, QuotaScheduler
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
 from kschedweb.engine.queueing.explaining.pod_links import GATE
 from kschedweb.engine.queueing.explaining.queue_state import (
     build_state,
@@ -75,9 +75,13 @@ class QueueingSetup(ActorSetup):
     owners: Mapping[OwnerKey, QueueLabels]
     flavors: Mapping[str, FlavorNodes]
     links: WorkloadLinks
+    # A label whose value, in lower case, is the LocalQueue of pods that name none; "" for no such label.
+    queue_label: str = ""
 
     @classmethod
-    def from_objects(cls, objects: Iterable[Json], *, uses_fair_sharing: bool | None = None) -> QueueingSetup:
+    def from_objects(
+        cls, objects: Iterable[Json], *, uses_fair_sharing: bool | None = None, queue_label: str = ""
+    ) -> QueueingSetup:
         """Read a cluster's queues; without ``uses_fair_sharing`` the objects tell. Raises ObjectError."""
         listed = list(objects)
         selected = select_objects(listed)
@@ -90,6 +94,7 @@ class QueueingSetup(ActorSetup):
             find_labelled_owners(listed),
             {get_name(raw): read_flavor_nodes(raw) for raw in selected if raw["kind"] == "ResourceFlavor"},
             WorkloadLinks(raw for raw in selected if raw["kind"] == "Workload"),
+            queue_label,
         )
 
     def join(self, context: SimulationContext) -> Actor:
@@ -186,7 +191,7 @@ class QuotaQueues(Actor):
             self._hold(life, job, job.choose_pod_set())
             self._wake(now)
             return
-        identity = identify_job(life.pod, self.setup.owners)
+        identity = identify_job(life.pod, self.setup.owners, self.setup.queue_label)
         if identity is not None:
             life.pod = gate_pod(life.pod, self._counting)
             self._arrived.setdefault(identity, {})[life.pod.key] = life
@@ -404,7 +409,7 @@ class QuotaQueues(Actor):
             if changed:
                 seen.clear()
                 continue
-            mark = _describe_result(result)
+            mark = result.describe_tries()
             if result.is_idle or mark in seen:
                 return
             seen.add(mark)
@@ -531,16 +536,3 @@ def _eviction_reason(workload: Workload) -> str:
     if evicted.reason == kinds.PREEMPTED and preempted is not None and preempted.is_true:
         return preempted.reason
     return evicted.reason
-
-
-def _describe_result(result: CycleResult) -> tuple[object, ...]:
-    """Return what a cycle tried, so that one that tries the same is known."""
-    return tuple(
-        (
-            entry.info.key,
-            entry.status,
-            entry.requeue_reason,
-            str(entry.info.last_assignment.last_flavors) if entry.info.last_assignment is not None else "",
-        )
-        for entry in result.entries
-    )

@@ -83,9 +83,13 @@ class JobIdentity:
     count: int = 0
 
 
-def identify_job(pod: Pod, owners: Mapping[OwnerKey, QueueLabels]) -> JobIdentity | None:
-    """Return the job that queues for ``pod``; None if it does not queue."""
-    own_labels = QueueLabels(pod.labels.get(QUEUE_LABEL, ""), pod.labels.get(PRIORITY_CLASS_LABEL, ""))
+def identify_job(pod: Pod, owners: Mapping[OwnerKey, QueueLabels], queue_label: str = "") -> JobIdentity | None:
+    """Return the job that queues for ``pod``; None if it does not queue.
+
+    The value of ``queue_label``, in lower case, is the LocalQueue of a pod that names none.
+    """
+    queue = pod.labels.get(QUEUE_LABEL) or pod.labels.get(queue_label, "").lower()
+    own_labels = QueueLabels(queue, pod.labels.get(PRIORITY_CLASS_LABEL, ""))
     kind, owner = (pod.controller[1], pod.controller[2]) if pod.controller is not None else ("", "")
     labels = owners.get((pod.namespace, kind, owner), own_labels)
     if not labels.queue:

@@ -26,7 +26,7 @@ def list_objectives(
 def _is_objective(spec: MeasureSpec, document: Mapping[str, object] | None = None) -> bool:
     """Return whether a sweep may use the measure: it is one of a run, and the document has the part that it needs."""
     of_run = spec.when.holds is not None or spec.when is COMPARED
-    return of_run and (document is None or not spec.when.part or bool(document.get(spec.when.part)))
+    return of_run and (document is None or not spec.when.part or document.get(spec.when.part) is not None)
 
 
 def find_objective(name: str) -> MeasureSpec | None:

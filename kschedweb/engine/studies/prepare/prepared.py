@@ -126,7 +126,8 @@ def with_actor(prepared: PreparedScenario, name: str, settings: Any) -> Prepared
     part = _list_kinds()[name].prepare(prepared.objects, settings)
     others = {other: setup for other, setup in prepared.actors.items() if other != name}
     actors = others if part.setup is None else {**others, name: part.setup}
-    return replace(prepared, objects=part.objects, notes=[*prepared.notes, *part.notes], actors=actors)
+    notes = [*prepared.notes, *(note for note in part.notes if note not in prepared.notes)]
+    return replace(prepared, objects=part.objects, notes=notes, actors=actors)
 
 
 @cache

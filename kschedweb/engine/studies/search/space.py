@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,13 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.releases import CURRENT, load
+from kschedweb.engine.studies.actors.queues.setting_paths import (
+    SettingError,
+    build_settings,
+    is_setting_path,
+    parse_setting_path,
+    read_settings,
+)
 from kschedweb.engine.studies.document.document import DocumentProblem, ScenarioError
 from kschedweb.engine.studies.search import fields
 from kschedweb.engine.values import dataclass
@@ -29,6 +37,7 @@ KEYS = ("path", "from", "to", "step", "log", "count", "values")
 # A number, a string or a boolean.
 Value = Any
 Point = tuple[Value, ...]
+NO_SETTINGS: Mapping[str, Value] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,11 @@ class Dimension:
     count: int = 0
 
     @property
+    def is_setting(self) -> bool:
+        """True for a setting of quota queues, False for a field of the policy."""
+        return is_setting_path(self.path)
+
+    @property
     def whole(self) -> bool:
         ends = (self.low, self.high, self.step if self.step is not None else 1)
         return not self.choices and all(isinstance(bound, int) for bound in ends)
@@ -62,6 +76,8 @@ class Dimension:
     @property
     def label(self) -> str:
         """A readable name, such as ``NodeResourcesFit weight`` or ``NodeResourcesFit scoringStrategy.type``."""
+        if self.is_setting:
+            return parse_setting_path(self.path).label
         steps = fields.parse_path(self.path)
         weight_path = fields.profile_and_plugin(steps)
         if weight_path is not None:
@@ -126,12 +142,14 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Fields that vary around a policy. A point has a value for each dimension, in order."""
+    """Fields that vary around a policy, and settings of quota queues. A point has a value for each, in order."""
 
     dimensions: tuple[Dimension, ...]
     # The policy's document, and its configuration.
     base: Mapping[str, Any]
     configuration: Configuration
+    # The scenario's own settings of quota queues by their paths.
+    settings: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -144,9 +162,12 @@ class Space:
 
     @property
     def base_point(self) -> Point:
-        """The base policy's value of each dimension; ``None`` if it has none."""
+        """The value of each dimension in the base policy or the scenario; ``None`` if it has none."""
         values = (
-            fields.get_value(self.configuration, fields.parse_path(dimension.path)) for dimension in self.dimensions
+            self.settings.get(dimension.path)
+            if dimension.is_setting
+            else fields.get_value(self.configuration, fields.parse_path(dimension.path))
+            for dimension in self.dimensions
         )
         return tuple(None if value is fields.ABSENT else value for value in values)
 
@@ -176,10 +197,18 @@ class Space:
         changes = [
             (fields.parse_path(dimension.path), value)
             for dimension, value, before in zip(self.dimensions, point, start, strict=True)
-            if not is_same_value(value, before)
+            if not dimension.is_setting and not is_same_value(value, before)
         ]
         document: Json = fields.apply_changes(self.base, self.configuration.document, changes)
         return document
+
+    def settings_at(self, point: Sequence[Value]) -> dict[str, Value]:
+        """Return the settings of quota queues at ``point`` that differ from the scenario's own, by their paths."""
+        return {
+            dimension.path: value
+            for dimension, value, before in zip(self.dimensions, point, self.base_point, strict=True)
+            if dimension.is_setting and not is_same_value(value, before)
+        }
 
 
 def is_same_value(value: Value, other: Value) -> bool:
@@ -188,30 +217,38 @@ def is_same_value(value: Value, other: Value) -> bool:
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
-def read_space(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) -> Space:
+def read_space(
+    raw: Any,
+    base: Mapping[str, Any],
+    release: Release = CURRENT,
+    settings: Mapping[str, Value] = NO_SETTINGS,
+) -> Space:
     """Read the list ``raw`` as a space around the document ``base`` of a ``release``.
 
-    The ends of every dimension, or all of its choices, are tried one by one in the base policy, so that kube-scheduler
-    accepts the policies. Raise DocumentError with all problems, under paths like ``space[2].step``.
+    ``settings`` are the scenario's own settings of quota queues, which may vary too. The ends of every dimension, or
+    all of its choices, are tried one by one in the base policy, so that kube-scheduler accepts the policies. Raise
+    DocumentError with all problems, under paths like ``space[2].step``.
     """
     loaded = load(base, release)
     if loaded.configuration is None:
         raise ScenarioError(
             [DocumentProblem("", f"the policy itself is not valid: {text}") for text in loaded.errors[:3]]
         )
-    return _read_space(raw, base, loaded.configuration)
+    return _read_space(raw, base, loaded.configuration, settings)
 
 
 def find_problems(around: Space, raw: Any) -> list[DocumentProblem]:
     """Return problems of ``raw`` as a space around the policy of ``around``."""
     try:
-        _read_space(raw, around.base, around.configuration)
+        _read_space(raw, around.base, around.configuration, around.settings)
     except ScenarioError as error:
         return error.problems
     return []
 
 
-def _read_space(raw: Any, base: Mapping[str, Any], configuration: Configuration) -> Space:
+def _read_space(
+    raw: Any, base: Mapping[str, Any], configuration: Configuration, settings: Mapping[str, Value]
+) -> Space:
     problems: list[DocumentProblem] = []
     if not isinstance(raw, list) or not 1 <= len(raw) <= MOST_DIMENSIONS:
         raise ScenarioError([DocumentProblem("space", f"must be a list of 1 to {MOST_DIMENSIONS} dimensions")])
@@ -224,9 +261,10 @@ def _read_space(raw: Any, base: Mapping[str, Any], configuration: Configuration)
         paths.add(dimension.path if dimension is not None else "")
     if problems:
         raise ScenarioError(problems)
-    space = Space(tuple(dimensions), base, configuration)
+    space = Space(tuple(dimensions), base, configuration, settings)
     for place in range(len(dimensions)):
-        problems += _check_values(space, place)
+        check = _check_setting if space.dimensions[place].is_setting else _check_values
+        problems += check(space, place)
     if problems:
         raise ScenarioError(problems)
     return space
@@ -241,8 +279,9 @@ def _read_dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimen
         DocumentProblem(f"{at}.{key}", f"is unknown: known are {', '.join(KEYS)}") for key in raw if key not in KEYS
     ]
     try:
-        fields.parse_path(raw["path"])
-    except fields.PathError as error:
+        parse = parse_setting_path if is_setting_path(raw["path"]) else fields.parse_path
+        parse(raw["path"])
+    except (fields.PathError, SettingError) as error:
         problems.append(DocumentProblem(f"{at}.path", str(error)))
     dimension = _read_choices(raw, at, problems) if "values" in raw else _read_range(raw, at, problems)
     return dimension if len(problems) == count else None
@@ -315,3 +354,20 @@ def _check_values(space: Space, place: int) -> Iterator[DocumentProblem]:
         if errors:
             yield DocumentProblem(f"space[{place}].{key}", f"{dimension.label} {value}: {errors[0]}")
         key = "to" if key == "from" else key
+
+
+def _check_setting(space: Space, place: int) -> Iterator[DocumentProblem]:
+    """Yield problems of a dimension that is a setting of quota queues."""
+    dimension = space.dimensions[place]
+    if dimension.path not in space.settings:
+        reason = f"the scenario has no {dimension.path}" if space.settings else "the scenario has no quota queues"
+        yield DocumentProblem(f"space[{place}].path", reason)
+        return
+    for key, value in [("values", value) for value in dimension.choices] or [
+        ("from", dimension.low),
+        ("to", dimension.high),
+    ]:
+        try:
+            read_settings(build_settings({dimension.path: value}))
+        except ScenarioError as error:
+            yield DocumentProblem(f"space[{place}].{key}", f"{dimension.label} {value}: {error.problems[0].text}")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
+import pytest
+
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.explaining.explanation import WaitVerdict, WorkloadExplanation, explain_workload
 from kschedweb.engine.queueing.explaining.flavor_nodes import NodeExclusion
+from kschedweb.engine.queueing.explaining.forecast import ForecastEnd
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_state
 from kschedweb.engine.queueing.explaining.quota_bars import list_trees
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
@@ -52,6 +58,77 @@ def test_would_it_be_admitted_if_i_submitted_it() -> None:
 def test_why_these_victims_and_not_by_priority() -> None:
     answer = explain("10131-tree", "c-new")
     assert candidates(answer) == {"b-normal": "InCohortReclamation", "a-high": "not needed"}
+
+
+def test_of_equal_shares_one_goes_by_chance() -> None:
+    # The oracle recorded both answers: a-high goes, or b-normal.
+    answer = explain("10131-tree-fair", "c-new")
+    assert answer.evictions is not None
+    assert sorted(answer.evictions.tied_cohorts) == ["team-a", "team-b"]
+    assert explain("10131-tree", "c-new").evictions.tied_cohorts == ()  # type: ignore[union-attr]
+
+
+def test_how_long_will_i_wait() -> None:
+    answer = explain("2833-who-is-ahead", "waits-0")
+    assert answer.position == 2
+    assert answer.forecast is not None
+    assert answer.forecast.early is not None
+    assert answer.forecast.early.end is ForecastEnd.ADMITTED
+    # What is more than all quota never gets in: the maximum is 10.
+    state = read_question("2833-who-is-ahead")
+    huge = copy.deepcopy(next(raw for raw in state.objects if raw["metadata"]["name"] == "waits-3"))
+    huge["metadata"] |= {"name": "huge", "uid": "huge"}
+    requests = huge["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]
+    requests["cpu"] = "11"
+    answer = explain_workload(read_state([*state.objects, huge], NOW), "default/huge", run_seconds=600.0)
+    assert answer.verdict is WaitVerdict.EXCEEDS_CAPACITY
+    assert answer.forecast is None or answer.forecast.early is None or answer.forecast.early.end is ForecastEnd.NEVER
+
+
+def test_the_smallest_change_of_a_quota_that_lets_it_in() -> None:
+    answer = explain("10171-victims-below-nominal", "a")
+    changes = {
+        (change.node, change.before, change.after)
+        for remedy in answer.remedies
+        if remedy.kind is RemedyKind.NOMINAL_QUOTA
+        for change in remedy.quotas
+    }
+    assert changes == {("cq-a", 0, 4000), ("team", 0, 4000)}
+    state = read_question("10171-victims-below-nominal")
+    verdicts = {}
+    for nominal in ("3", "4"):
+        objects = copy.deepcopy(state.objects)
+        queue = next(raw for raw in objects if raw["kind"] == "ClusterQueue" and raw["metadata"]["name"] == "cq-a")
+        queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] = nominal
+        verdicts[nominal] = explain_workload(read_state(objects, NOW), "default/a").verdict
+    assert verdicts["3"] is not WaitVerdict.NEXT
+    assert verdicts["4"] is WaitVerdict.NEXT
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"stopPolicy": "Hold"}, "is stopped"), ({"flavor": "gone"}, "references missing ResourceFlavor(s): gone")],
+)
+def test_a_guarantee_is_not_reclaimed_by_a_queue_that_is_inactive(change: Json, words: str) -> None:
+    objects = copy.deepcopy(read_question("10131-tree").objects)
+    queues = [raw for raw in objects if raw["kind"] == "ClusterQueue"]
+    queue = next(raw for raw in queues if raw["metadata"]["name"] == "team-c-guaranteed")
+    if "flavor" in change:
+        queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] = change["flavor"]
+    else:
+        queue["spec"] |= change
+    state = read_state(objects, NOW)
+    assert explain_workload(state, "default/c-new").verdict is WaitVerdict.NOT_QUEUED
+    nodes = {node.name: node for root in list_trees(state) for node in root.walk()}
+    assert words in nodes["team-c-guaranteed"].inactive
+
+
+def test_the_same_victim_is_not_preempted_again_and_again() -> None:
+    answer = explain("7101-final-share", "two-3")
+    assert answer.forecast is not None
+    assert answer.forecast.late is not None
+    assert answer.forecast.late.end is ForecastEnd.ADMITTED
+    assert answer.forecast.late.cycles < 100
 
 
 def test_a_loop_of_preemptions_ends_without_candidates() -> None:

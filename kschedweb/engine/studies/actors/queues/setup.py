@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.json_types import Json
@@ -13,10 +14,11 @@ from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
 from kschedweb.engine.simulation.quota_queues.actor import QueueingSetup
 from kschedweb.engine.studies.actors.preparing import ActorPart, ScenarioActor
-from kschedweb.engine.studies.actors.queues.keys import FIELD, QueueSettings, QuotaSettings
+from kschedweb.engine.studies.actors.queues.keys import FIELD, QueueRules, QueueSettings, QuotaSettings
 from kschedweb.engine.studies.document.document import ScenarioError
 
 NAMESPACED = frozenset({"LocalQueue", "Workload"})
+QUEUE_KINDS = ("ClusterQueue", "Cohort")
 
 
 def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> ActorPart:
@@ -27,17 +29,22 @@ def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> A
     if not has_queues(listed):
         raise ScenarioError([DocumentProblem(FIELD.name, "there is no ClusterQueue among the objects")])
     problems: list[DocumentProblem] = []
-    for place, quota in enumerate(settings.quotas):
-        path = f"{FIELD.name}.quotas[{place}]"
-        try:
-            listed = _replace_quota(listed, quota)
-        except KeyError as error:
-            problems.append(DocumentProblem(path, str(error.args[0])))
+    for kind, changes, apply in (
+        ("quotas", settings.quotas, _replace_quota),
+        ("rules", settings.rules, _replace_rules),
+    ):
+        for place, change in enumerate(changes):
+            try:
+                listed = apply(listed, change)
+            except KeyError as error:
+                problems.append(DocumentProblem(f"{FIELD.name}.{kind}[{place}]", str(error.args[0])))
     if problems:
         raise ScenarioError(problems)
     notes = tuple(_list_refusals(listed))
     try:
-        setup = QueueingSetup.from_objects(listed, uses_fair_sharing=settings.fair_sharing)
+        setup = QueueingSetup.from_objects(
+            listed, uses_fair_sharing=settings.fair_sharing, queue_label=settings.queue_label
+        )
     except ObjectError as error:
         raise ScenarioError([DocumentProblem(FIELD.name, str(error))]) from None
     return ActorPart(listed, setup, notes)
@@ -52,14 +59,63 @@ def _with_namespace(raw: Json) -> Json:
 
 def _replace_quota(objects: list[Json], quota: QuotaSettings) -> list[Json]:
     """Return the objects with another quota; raise KeyError with a message if there is none of the name."""
-    queues = [raw for raw in objects if raw.get("kind") in ("ClusterQueue", "Cohort")]
-    names = sorted({str(get_mapping(raw, "metadata").get("name")) for raw in queues})
-    replaced = [_change_quota(raw, quota) if raw.get("kind") in ("ClusterQueue", "Cohort") else raw for raw in objects]
+    _require_queue(objects, quota.queue)
+    replaced = [_change_quota(raw, quota) if raw.get("kind") in QUEUE_KINDS else raw for raw in objects]
     if all(new is old for new, old in zip(replaced, objects, strict=True)):
-        if quota.queue not in names:
-            raise KeyError(f"there is no ClusterQueue or Cohort {quota.queue}; there are {', '.join(names)}")
         raise KeyError(f"{quota.queue} has no quota for {quota.resource} in flavor {quota.flavor}")
     return replaced
+
+
+def _require_queue(objects: Sequence[Json], queue: str, kinds: tuple[str, ...] = QUEUE_KINDS) -> None:
+    """Raise KeyError with a message unless one of the objects is the queue."""
+    queues = [raw for raw in objects if raw.get("kind") in kinds]
+    names = sorted({str(get_mapping(raw, "metadata").get("name")) for raw in queues})
+    if queue not in names:
+        raise KeyError(f"there is no {' or '.join(kinds)} {queue}; there are {', '.join(names)}")
+
+
+def _replace_rules(objects: list[Json], rules: QueueRules) -> list[Json]:
+    """Return the objects with other rules of a queue; raise KeyError with a message if there is none of the name."""
+    # A Cohort has a place and a weight alone.
+    suits_cohorts = replace(rules, cohort=None, weight=None) == QueueRules(rules.queue)
+    kinds = QUEUE_KINDS if suits_cohorts else QUEUE_KINDS[:1]
+    _require_queue(objects, rules.queue, kinds)
+    return [
+        _change_rules(raw, rules)
+        if raw.get("kind") in kinds and get_mapping(raw, "metadata").get("name") == rules.queue
+        else raw
+        for raw in objects
+    ]
+
+
+def _change_rules(raw: Json, rules: QueueRules) -> Json:
+    spec = dict(get_mapping(raw, "spec"))
+    if rules.cohort is not None:
+        names = ("parentName", "parent") if raw["kind"] == "Cohort" else ("cohortName", "cohort")
+        spec = {key: value for key, value in spec.items() if key not in names}
+        spec |= {names["v1beta1" in str(raw.get("apiVersion")) and raw["kind"] != "Cohort"]: rules.cohort}
+    if rules.queueing_strategy is not None:
+        spec["queueingStrategy"] = rules.queueing_strategy
+    preemption = {
+        "withinClusterQueue": rules.within_cluster_queue,
+        "reclaimWithinCohort": rules.reclaim_within_cohort,
+        "borrowWithinCohort": None
+        if rules.borrow_within_cohort is None
+        else {
+            **get_mapping(get_mapping(spec, "preemption"), "borrowWithinCohort"),
+            "policy": rules.borrow_within_cohort,
+        },
+    }
+    fungibility = {"whenCanBorrow": rules.when_can_borrow, "whenCanPreempt": rules.when_can_preempt}
+    for part, values in (
+        ("preemption", preemption),
+        ("flavorFungibility", fungibility),
+        ("fairSharing", {"weight": rules.weight}),
+    ):
+        given = {key: value for key, value in values.items() if value is not None}
+        if given:
+            spec[part] = {**get_mapping(spec, part), **given}
+    return {**raw, "spec": spec}
 
 
 def _change_quota(raw: Json, quota: QuotaSettings) -> Json:
