@@ -43,13 +43,13 @@ def test_it_is_told_without_importing_what_decides(module: str) -> None:
 
 
 @pytest.mark.django_db
-def test_the_foot_of_a_page_tells_it_to_people_who_are_signed_in(
+def test_the_menu_of_the_account_says_it(
     client: Client, client_as: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSCHEDWEB_COMMIT", COMMIT)
     monkeypatch.setenv("KSCHEDWEB_BUILD", "our own")
     page = client_as("viewer").get("/policies/").content.decode()
-    assert f'<footer class="section soft small">{VERSION_LINE}</footer>' in page
+    assert f'<p class="small soft" data-product>{VERSION_LINE}</p>' in page
     assert __version__ not in client.get("/policies/", follow=True).content.decode()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, DemoWorkload, NodePool, Pending
+from kschedweb.clusters.demo_groups import add_groups
 from kschedweb.clusters.demo_queues import add_queues
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import EMPTY
@@ -50,6 +51,7 @@ class Demo:
         self.judge_pending(pending)
         self.objects += pending
         add_queues(self.add_object, NOW)
+        add_groups(self.add_object, (*pods, *pending))
         return self.objects
 
     # Parts ----------------------------------------------------------------------------------------------------------

@@ -152,6 +152,10 @@ class PodRef(NamedTuple):
     scheduler_name: str
     uid: str
 
+    @property
+    def name(self) -> str:
+        return self.key.rpartition("/")[2]
+
 
 def pod_refs(rows: QuerySet[PodRow]) -> list[PodRef]:
     """Return the pods of ``rows``, in their order."""

@@ -16,8 +16,8 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.clusters.selectors import PodRef
 
-# Blocks that a cause shows; the rest is a number.
-MOST_BLOCKS = 60
+# Blocks that a cause shows; the rest is a number. Of a few pods each block has room for a name.
+MOST_BLOCKS, MOST_NAMED = 60, 5
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,10 @@ class PendingCause:
     @property
     def blocks(self) -> list[PodRef]:
         return self.pods[:MOST_BLOCKS]
+
+    @property
+    def is_named(self) -> bool:
+        return len(self.pods) <= MOST_NAMED
 
     @property
     def left_out(self) -> int:

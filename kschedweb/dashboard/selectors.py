@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_PENDING = 20_000
 # Stands in the place of a reason.
-FITS_NOW = "would fit now"
+FITS_NOW = "fits now"
 
 
 def count_objects(snapshot: Snapshot) -> dict[str, int]:

@@ -180,6 +180,8 @@ def list_nodes(request: HttpRequest) -> HttpResponseBase:
         "use": use,
         "rows": [(node, *(use.node_levels(node.name) if use else (None, None))) for node in page],
         "map": _node_map(request, scope.snapshot, filters.qs, use),
+        # Folded below the map, unless something was asked of the list.
+        "list_open": any(request.GET.get(name) for name in (*NodeFilter.base_filters, "ordering", "page", "view")),
         "zones": NodeRow.objects.filter(snapshot=scope.snapshot)
         .order_by("zone")
         .values_list("zone", flat=True)

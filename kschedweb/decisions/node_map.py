@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,26 @@ def map_decision(snapshot: Snapshot, matrix: Matrix, choice: MapChoice) -> NodeM
         order = np.array([places.get(name, -1) for name in names], dtype=np.int64)
         # The last value, of a node that the decision does not know, is nan.
         return [MapLayer(layer.show, np.append(layer.values, np.float32(np.nan))[order]) for layer in layers]
+
+    return node_maps.map_snapshot(snapshot, choice, own=make_own_layers)
+
+
+def map_placements(snapshot: Snapshot, placed: Iterable[str], choice: MapChoice) -> NodeMap | None:
+    """Return the map of ``snapshot`` with the pods that a page is about; ``placed`` has the node of each.
+
+    None if none has a node, or there are too many nodes to draw.
+    """
+    counts = Counter(filter(None, placed))
+    if not counts:
+        return None
+    sentence = gettext("%(pods)s on %(nodes)s.") % {
+        "pods": format_count(counts.total(), "pods"),
+        "nodes": format_count(len(counts), "nodes"),
+    }
+    colouring = NodeColouring("placed", _("these pods"), "pods", sentence=sentence)
+
+    def make_own_layers(names: Sequence[str]) -> list[MapLayer]:
+        return [MapLayer(colouring, np.array([counts.get(name, np.nan) for name in names], dtype=np.float32))]
 
     return node_maps.map_snapshot(snapshot, choice, own=make_own_layers)
 

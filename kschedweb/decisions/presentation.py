@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = gettext_noop("The answer depends on something that is not simulated here, so none is given.")
 UNSCORED = gettext_noop("Nothing scores nodes under this policy, so every node scores 1.")
-TIED = gettext_noop(
-    "kube-scheduler picks one of the nodes with the highest total at random; the first in its order is shown."
-)
+TIED = gettext_noop("Tie: kube-scheduler picks one of the nodes with the highest total at random.")
 
 
 class Presentation(Matrix, ABC):

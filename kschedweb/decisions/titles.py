@@ -34,18 +34,18 @@ class TitleTemplates:
 
 FITS = {
     PlacementState.PENDING: TitleTemplates(
-        _("{pod} would fit now on {node}, the only node that can run it"),
-        _("{pod} would fit now on {node}: {total} of {maximum}, shared with {others}"),
-        _("{pod} would fit now on {node}: {total} of {maximum}, {margin} ahead of {second}; {plugin} decided"),
+        _("{pod} fits now on {node}, the only node that can run it"),
+        _("{pod} fits now: {node} scores best ({total} of {maximum}), tied with {others}"),
+        _("{pod} fits now: {node} scores best ({total} of {maximum}), {margin} ahead of {second}; {plugin} decided"),
     ),
     PlacementState.ATTEMPTED: TitleTemplates(
         _("{pod} goes to {node}, the only node that can run it"),
-        _("{pod} goes to {node}: {total} of {maximum}, shared with {others}"),
+        _("{pod} goes to {node}: {total} of {maximum}, tied with {others}"),
         _("{pod} goes to {node}: {total} of {maximum}, {margin} ahead of {second}; {plugin} decided"),
     ),
     PlacementState.ON_CHOSEN_NODE: TitleTemplates(
         _("{pod} is on {bound} and would go there again, to the only node that can run it"),
-        _("{pod} is on {bound} and would go there again: {total} of {maximum}, shared with {others}"),
+        _("{pod} is on {bound} and would go there again: {total} of {maximum}, tied with {others}"),
         _(
             "{pod} is on {bound} and would go there again: {total} of {maximum}, {margin} ahead of {second}; "
             "{plugin} decided"
@@ -53,7 +53,7 @@ FITS = {
     ),
     PlacementState.ON_OTHER_NODE: TitleTemplates(
         _("{pod} is on {bound}; now it would go to {node}, the only node that can run it"),
-        _("{pod} is on {bound}; now it would go to {node}: {total} of {maximum}, shared with {others}"),
+        _("{pod} is on {bound}; now it would go to {node}: {total} of {maximum}, tied with {others}"),
         _(
             "{pod} is on {bound}; now it would go to {node}: {total} of {maximum}, {margin} ahead of {second}; "
             "{plugin} decided"

@@ -26,7 +26,7 @@ class PaceSerializer(serializers.Serializer[Any]):
 
     paused = serializers.BooleanField(required=False, help_text="Whether it stands still.")
     speed = serializers.IntegerField(
-        required=False, min_value=SPEEDS[0], max_value=SPEEDS[-1], help_text="How many times as fast as a clock."
+        required=False, min_value=SPEEDS[0], max_value=SPEEDS[-1], help_text="Speed, as a multiple of real time."
     )
 
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import ClusterSource
-from kschedweb.live.schedulers.selectors import live_list
+from kschedweb.live.schedulers.selectors import decisions_of_pod, live_list
 from kschedweb.sandbox import selectors, services
 from kschedweb.sandbox.forms import CreateForm, PaceForm
 from kschedweb.web.errors import ApplicationError
@@ -73,6 +73,8 @@ def life_context(cluster: Cluster) -> dict[str, object]:
         return {
             "pace": pace,
             "pace_form": PaceForm(initial={"speed": pace.speed}),
+            "form": CreateForm(),
+            "created": selectors.list_created(cluster),
             "of_pods": _list_of_pods(selectors.list_happenings()),
         }
     except ApplicationError:
@@ -110,7 +112,13 @@ def show_object(request: PageRequest, kind: str, namespace: str, name: str) -> H
     """Show a pod or a workload of the sandbox, its pods, and its events."""
     cluster = selectors.sandbox_get()
     details = selectors.get_details(cluster, kind, namespace, name)
-    context = {"cluster": cluster, "row": details.row, "pods": details.pods, "happenings": details.happenings}
+    context = {
+        "cluster": cluster,
+        "row": details.row,
+        "pods": details.pods,
+        "happenings": details.happenings,
+        "decision": decisions_of_pod(cluster, namespace, name).order_by("-at").first() if kind == "Pod" else None,
+    }
     return render(request, "sandbox/object.html", context)
 
 
@@ -126,7 +134,7 @@ def create_objects(request: PageRequest) -> HttpResponse:
         add_errors(form, error)
         return _render_page(request, form, error.status)
     messages.success(request, gettext("Created: %(names)s.") % {"names": ", ".join(names)})
-    return redirect("sandbox")
+    return _redirect_back(request)
 
 
 @require_POST
@@ -145,18 +153,23 @@ def set_pace(request: PageRequest) -> HttpResponse:
     cluster, action = selectors.sandbox_get(), request.POST.get("do", "")
     if action in ("pause", "resume"):
         paused = action == "pause"
-        message = "The sandbox's time stands still." if paused else "The sandbox's time passes again."
+        message = "The sandbox is paused." if paused else "The sandbox runs again."
         run_and_notify(request, lambda: services.pace_set(user=request.user, cluster=cluster, paused=paused), message)
     else:
         form = PaceForm(request.POST)
         if form.is_valid():
             speed = form.cleaned_data["speed"]
             act = lambda: services.pace_set(user=request.user, cluster=cluster, speed=speed)  # noqa: E731
-            run_and_notify(request, act, f"The sandbox's time passes {speed} times as fast as a clock.")
+            run_and_notify(request, act, f"The sandbox runs at {speed}×.")
         else:
             messages.error(request, gettext("Choose one of the speeds."))
+    return _redirect_back(request)
+
+
+def _redirect_back(request: PageRequest) -> HttpResponse:
+    """Redirect to the page that sent a form: the overview of the sandbox, or the page of its controls."""
     if request.POST.get("back") == "overview":
-        return redirect(reverse("overview", query={"cluster": cluster.name}))
+        return redirect(reverse("overview", query={"cluster": selectors.sandbox_get().name}))
     return redirect("sandbox")
 
 

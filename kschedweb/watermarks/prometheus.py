@@ -196,7 +196,7 @@ def _wire_error(error: WireError, seconds: float) -> PrometheusError:
                 setting="ca",
             )
         case Failure.TLS:
-            return PrometheusError("The server does not speak TLS as expected: is it http:// instead of https://?")
+            return PrometheusError("The server answers without TLS: is it http:// instead of https://?")
         case Failure.LARGE:
             return _too_large()
         case Failure.SLOW if error.reached:

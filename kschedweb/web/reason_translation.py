@@ -38,7 +38,7 @@ READINGS = (
     ("node(s) did not have enough free storage", gettext_noop("not enough free storage")),
     ("Preemption is not helpful", gettext_noop("evicting pods would not help")),
     ("No preemption victims found", gettext_noop("no pods whose eviction would make room")),
-    ("would fit now", gettext_noop("would fit now")),
+    ("fits now", gettext_noop("fits now")),
     ("waits for approval", gettext_noop("waits for approval")),
     ("handled by ", gettext_noop("handled by %(rest)s")),
 )

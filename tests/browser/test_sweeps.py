@@ -38,7 +38,7 @@ def test_weights_are_swept_and_the_best_trial_becomes_a_policy(
     page.get_by_text("0 of 8 trials done").wait_for()
     seed_sweeps.work_off()
     page.locator("[data-figure=pareto-figure] .plot-container").wait_for()
-    assert "on the front" in page.locator("h1").inner_text()
+    assert "Best trade-offs" in page.locator("h1").inner_text()
     page.locator("[data-figure=curve-2-1-figure] .plot-container").wait_for()
     keep_screenshot(page, "sweep", width, theme)
     assert page.evaluate(OVERFLOW) <= 0

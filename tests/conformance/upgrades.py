@@ -21,13 +21,14 @@ from kschedweb.engine.studies.gate.gate import prepared_of
 from tests.conformance.hunting import name_of
 from tests.conformance.reference import Reference
 from tests.support import openb
+from tests.support.demo import without_groups
 
 GOLDENS = Path(__file__).with_name("recorded") / "upgrades.jsonl.xz"
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 PODS = 8152
 # The objects of each cluster: the demo, and the recorded one with its first pods, so many of them.
 CLUSTERS: dict[str, Callable[[int], list[Json]]] = {
-    "demo": lambda _: demo.generate_cluster(),
+    "demo": lambda _: without_groups(demo.generate_cluster()),
     "openb": lambda pods: [*openb.nodes(), *openb.pods(pods)],
 }
 

@@ -50,11 +50,12 @@ def test_a_page_that_stays_open_learns_that_it_is_not_the_latest(client_as, demo
     viewer = client_as("viewer")
     [line] = elements(viewer.get("/pods/?cluster=demo&search=web"), "p.resolved")
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/pods/?cluster=demo&search=web&revision=1"}
-    assert viewer.get(line["hx-get"], headers=headers).content.decode().count("(latest)") == 2
+    assert viewer.get(line["hx-get"], headers=headers).content.decode().count("data-latest") == 2
     newer = type(demo).objects.get(pk=demo.pk)
     newer.pk, newer.taken_at = None, demo.taken_at + timedelta(minutes=1)
     newer._state.adding = True
     newer.save()
-    [line] = elements(viewer.get(line["hx-get"], headers=headers), "p.resolved")
-    assert line.text.count("(latest)") == 1
+    page = viewer.get(line["hx-get"], headers=headers)
+    assert [item.text for item in elements(page, "p.resolved [data-latest]")] == ["default@1"]
+    assert elements(page, "p.resolved a")
     assert viewer.get("/reasons/?cluster=demo").headers["Location"] == "/?cluster=demo"

@@ -125,7 +125,7 @@ def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapsh
     best, second = decision.rows(decision.list_positions("feasible"))[:2]
     title = decision.build_headline().title
     assert best.place is not None
-    assert title.startswith(f"notebook would fit now on {best.node}: {best.place.total} of {decision.ceiling}")
+    assert title.startswith(f"notebook fits now: {best.node} scores best ({best.place.total} of {decision.ceiling})")
     assert f"{second.behind} ahead of {second.node}" in title
 
 

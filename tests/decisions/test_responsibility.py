@@ -110,7 +110,7 @@ def test_lists_and_counts_have_causes_of_their_own(
     lab: Snapshot, request_for_held: ApprovalRequest, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
 ) -> None:
     client = client_as("viewer")
-    causes = [("handled by volcano", 1), ("waits for approval", 1), ("would fit now", 2)]
+    causes = [("fits now", 2), ("handled by volcano", 1), ("waits for approval", 1)]
     overview = client.get("/", {"cluster": "lab"})
     assert sorted(overview.context["reasons"]) == causes
     assert overview.context["explained_count"] == 4

@@ -28,6 +28,22 @@ STRUCK = (
     r"\bwhatever\b",
     r"\bwhoever\b",
     r"\bwork(s|ed)? (it |them )?out\b",
+    # Whole sentences, each with a plainer one in its place.
+    r"\bas fast as a clock\b",
+    r"\bbetween two looks\b",
+    r"\bevery node under every\b",
+    r"\bfirst in its order\b",
+    r"\bfollows? pods that moved\b",
+    r"\bknows the future\b",
+    r"\bnames (a|no) release of kube-scheduler, so\b",
+    r"\bon the front\b",
+    r"\bpoints of node skew\b",
+    r"\bprice of a move\b",
+    r"\bsay why: the pods\b",
+    r"\bscheduling cycle fails\b",
+    r"\bspeak TLS as expected\b",
+    r"\bwhere none is chosen\b",
+    r"\bwould fit now\b",
 )
 # How often documents still have a turn; those above have none where they are not named. A bound may only fall.
 IN_DOCUMENTS = {

@@ -65,7 +65,7 @@ def test_they_are_made_by_jobs_of_the_site_that_give_way(jobs: list[Job]) -> Non
         ("/comparisons/", "Example: does filling nodes leave more of them empty?"),
         (f"/comparisons/{IDS['comparison']}/", "pods go elsewhere"),
         ("/sweeps/", "Example: how uneven do nodes get when more are empty?"),
-        (f"/sweeps/{IDS['sweep']}/", "4 of 8 trials are on the front"),
+        (f"/sweeps/{IDS['sweep']}/", "Best trade-offs: 4 of 8 trials"),
         (f"/experiments/{IDS['experiment']}/", "keeps the nodes closest together"),
         (f"/gate/{IDS['verdict']}/", "example-fill-nodes@1 fails on"),
         ("/costs/?cluster=demo", "Invented example prices"),

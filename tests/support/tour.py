@@ -252,8 +252,8 @@ class Visitor:
 
     def _control(self, clause: Clause) -> Locator:
         place = self._place(clause)
-        # A count may stand behind a name, or words that are only read aloud.
-        name = re.compile(rf"^{re.escape(clause.target)}(\s+[\d,]+|\s*, .+)?$")
+        # A count may stand before or behind a name, or words that are only read aloud.
+        name = re.compile(rf"^([\d,]+\s+)?{re.escape(clause.target)}(\s+[\d,]+|\s*, .+)?$")
         controls = place.get_by_role("button", name=name).or_(place.get_by_role("link", name=name)).filter(visible=True)
         controls.first.wait_for()
         targets = set(controls.evaluate_all("all => all.map(one => one.href || one.outerHTML)"))

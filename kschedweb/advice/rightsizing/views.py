@@ -155,6 +155,7 @@ def preview_changes(request: PageRequest) -> HttpResponseBase:
     context = {
         "error": error,
         "sizes": sizes,
+        "chart": charts.compare_requests(sizes),
         "savings": words.list_savings(sizing.sum_sizes(sizes), rates.unit, 1),
         "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],

@@ -133,4 +133,4 @@ def _tls_text(error: BaseException) -> str:
     if isinstance(original, ssl.SSLEOFError):
         # With TLS 1.3 a client may notice that the server has gone before it reads why.
         return "The server ended the connection in TLS: it may refuse the client certificate, or want one."
-    return "The server does not speak TLS as expected."
+    return "The server does not answer with TLS."

@@ -19,7 +19,7 @@ JSON = "application/json"
 WORDS = {
     Failure.UNREACHABLE: "It cannot be reached.",
     Failure.CERTIFICATE: "Its certificate cannot be verified.",
-    Failure.TLS: "It does not speak TLS as expected.",
+    Failure.TLS: "It does not answer with TLS.",
     Failure.SLOW: f"No answer within {SECONDS:.0f} s.",
     Failure.LARGE: "The connection broke off.",
     Failure.BROKEN: "The connection broke off.",

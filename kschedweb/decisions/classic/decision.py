@@ -39,13 +39,13 @@ class ClassicDecision(Presentation):
         self.version = algorithm.edition.version
         self.tied = (
             gettext(
-                "Nodes with the highest total are chosen in turn from pod to pod; the last name is shown, which is "
-                "chosen first after a start."
+                "Tie: nodes with the highest total take turns from pod to pod. Shown is the last name, which is first "
+                "after a start."
             )
             if algorithm.edition.old
             else gettext(
-                "Nodes with the highest total are chosen in turn from pod to pod; the first in its order is shown, "
-                "which is chosen first after a start."
+                "Tie: nodes with the highest total take turns from pod to pod. Shown is the one that is first after a "
+                "start."
             )
         )
 

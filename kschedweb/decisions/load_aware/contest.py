@@ -102,7 +102,7 @@ class Entrant:
         """Return one sentence that says which node wins, and by how much."""
         explanation = self.explanation
         if explanation is None:
-            return gettext("The scheduling cycle fails: %(error)s") % {"error": self.error}
+            return gettext("It cannot be scheduled: %(error)s") % {"error": self.error}
         if explanation.chosen is None:
             return explanation.message or explanation.pre_enqueue.message or gettext("no node fits")
         if self.is_undecided:

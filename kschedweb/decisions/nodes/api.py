@@ -93,7 +93,7 @@ class NodeReportSerializer(DecisionSubjectSerializer):
     resources = ResourceLevelSerializer(many=True)
     pods = ResidentPodSerializer(many=True, help_text="Those that take most of `fullest` first.")
     refused = PendingGroupSerializer(many=True, help_text="Pending pods that the node refuses.")
-    fitting = serializers.ListField(child=serializers.CharField(), help_text="Pending pods that would fit now.")
+    fitting = serializers.ListField(child=serializers.CharField(), help_text="Pending pods that fit now.")
     untried = serializers.IntegerField(help_text="Pending pods that this policy does not try, such as gated ones.")
 
 

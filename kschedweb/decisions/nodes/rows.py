@@ -138,7 +138,7 @@ def explain_place(place: PodPlace) -> str:
         PlaceVerdict.REFUSED: gettext("%(plugin)s would refuse this node now"),
         PlaceVerdict.STATIC: gettext("Static pod: the kubelet runs it, no scheduler placed it"),
         PlaceVerdict.FOREIGN: gettext("Placed by a scheduler that this policy does not describe"),
-        PlaceVerdict.FAILED: gettext("Its scheduling cycle fails now"),
+        PlaceVerdict.FAILED: gettext("It cannot be scheduled now"),
     }
     return texts[place.verdict] % {
         "feasible": f"{place.feasible:,}",

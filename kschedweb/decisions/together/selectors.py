@@ -15,6 +15,7 @@ from kschedweb.decisions.redaction import redact_decision
 from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
 from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import PodRow, Snapshot
@@ -57,8 +58,17 @@ class PodVerdictGroup:
         return present_fixes(self.fixes)["fixes"]
 
 
-# The order of groups on the page: what needs attention comes first.
-ORDER = ("stuck", "waiting", "fits", "moves", "stays", "handled", "open")
+# The kinds of groups in the order of the page, with what needs attention first.
+KIND_LABELS = {
+    "stuck": _("fits nowhere"),
+    "waiting": _("waits for approval"),
+    "fits": _("fits now"),
+    "moves": _("would go elsewhere"),
+    "stays": _("would stay"),
+    "handled": _("handled by another scheduler"),
+    "open": _("not decided yet"),
+}
+ORDER = tuple(KIND_LABELS)
 
 KINDS = {PodStatus.WAITING: "waiting", PodStatus.HANDLED: "handled"}
 

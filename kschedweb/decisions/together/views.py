@@ -10,10 +10,12 @@ from django.views.decorators.http import require_safe
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import services
-from kschedweb.decisions.together.selectors import MAX_PODS, explain_together
+from kschedweb.decisions.node_map import map_placements
+from kschedweb.decisions.together.selectors import KIND_LABELS, MAX_PODS, explain_together
 from kschedweb.decisions.views import snapshot_and_revision
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
+from kschedweb.web.nodemap.nodemap import MapChoice
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -39,5 +41,12 @@ def show_together(request: HttpRequest, cluster: str) -> HttpResponse:
         groups = explain_together(snapshot, revision, keys, SECONDS)
     except ApplicationError as error:
         return render(request, "decisions/together/page.html", context | {"error": error.detail}, status=400)
-    context |= {"groups": groups, "count": sum(len(group.pods) for group in groups)}
+    verdicts = [verdict for group in groups for verdict in group.pods]
+    nodes = (verdict.outcome.node for verdict in verdicts if verdict.outcome is not None)
+    context |= {
+        "groups": groups,
+        "count": len(verdicts),
+        "kinds": [(kind, label) for kind, label in KIND_LABELS.items() if any(group.kind == kind for group in groups)],
+        "map": map_placements(snapshot, nodes, MapChoice.from_address(request.GET)),
+    }
     return render(request, "decisions/together/page.html", context)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import Action, role_allows
-from kschedweb.clusters.models import NodeRow
+from kschedweb.clusters.models import ClusterSource, NodeRow
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.decisions.responsibility import ApprovalWait
 from kschedweb.engine.json_types import Json
@@ -89,6 +89,14 @@ def request_get(request_id: UUID | str) -> ApprovalRequest:
     if row is None:
         raise Http404("There is no such request.")
     return row
+
+
+def pod_address(row: ApprovalRequest) -> str:
+    """Return the address of the pod's page: with its events in the sandbox, its decision elsewhere."""
+    cluster = row.scheduler.cluster
+    if cluster.source == ClusterSource.SANDBOX:
+        return reverse("sandbox-object", args=["Pod", row.namespace, row.name])
+    return reverse("decision", args=[cluster.name, row.namespace, row.name])
 
 
 def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:

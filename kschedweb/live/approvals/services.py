@@ -263,7 +263,7 @@ def requests_decide(
             "requests", gettext("At most %(most_together)s requests at a time.") % {"most_together": MOST_TOGETHER}
         )
     if verdict == VoteVerdict.DENY and not reason.strip():
-        raise _field_error("reason", gettext("Say why: the pods' events quote it."))
+        raise _field_error("reason", gettext("A reason is required; it appears in the pod's events."))
     results = []
     for request_id in keys:
         try:

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -153,7 +154,7 @@ def decide_requests(request: PageRequest) -> HttpResponse:
         return _redirect_refused(request, error.detail, ticked)
     decided = [outcome for outcome in outcomes if not outcome.problem]
     request.session[UNDO] = [outcome.request_id for outcome in decided]
-    _announce_decided(request, [outcome.pod for outcome in decided], verdict)
+    _announce_decided(request, decided, verdict)
     for outcome in outcomes:
         if outcome.problem:
             messages.error(request, outcome.problem)
@@ -193,15 +194,21 @@ def _redirect_refused(request: PageRequest, error: str, ticked: tuple[str, ...])
     return redirect(f"{reverse('approvals')}?request={ticked[0]}" if ticked else "approvals")
 
 
-def _announce_decided(request: PageRequest, pods: list[str], verdict: str) -> None:
-    if pods:
-        message = gettext("Approved: %(names)s.") if verdict == VoteVerdict.APPROVE else gettext("Denied: %(names)s.")
-        names = (
-            ", ".join(pods)
-            if len(pods) <= 3
-            else gettext("%(listed)s and %(value)s more") % {"listed": ", ".join(pods[:3]), "value": len(pods) - 3}
-        )
-        messages.success(request, message % {"names": names})
+def _announce_decided(request: PageRequest, decided: list[services.VoteResult], verdict: str) -> None:
+    if not decided:
+        return
+    pods = [outcome.pod for outcome in decided]
+    message = gettext("Approved: %(names)s.") if verdict == VoteVerdict.APPROVE else gettext("Denied: %(names)s.")
+    names = (
+        ", ".join(pods)
+        if len(pods) <= 3
+        else gettext("%(listed)s and %(value)s more") % {"listed": ", ".join(pods[:3]), "value": len(pods) - 3}
+    )
+    text = message % {"names": names}
+    if len(decided) == 1:
+        address = selectors.pod_address(selectors.request_get(decided[0].request_id))
+        text = format_html('{} <a href="{}">{}</a>', text, address, gettext("See the pod"))
+    messages.success(request, text)
 
 
 @require_POST

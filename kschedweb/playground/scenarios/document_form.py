@@ -87,6 +87,19 @@ class ScenarioForm:
     left_out: int
 
     @property
+    def until(self) -> FormField:
+        """The time up to which it is run, which most scenarios set."""
+        return next(field for field in self.run.fields if field.path == ("run", "until"))
+
+    @property
+    def run_options(self) -> list[FormField]:
+        return [field for field in self.run.fields if field is not self.until]
+
+    @property
+    def has_run_options(self) -> bool:
+        return any(field.has_values for field in self.run_options) or bool(self.run.problems)
+
+    @property
     def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
         """Name, title and items of each section, and the kinds to add with their titles."""
         return [

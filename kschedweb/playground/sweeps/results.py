@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from kschedweb.engine.studies.search.front import compute_distances, find_pareto_front, to_costs
 from kschedweb.engine.studies.search.sensitivity import explained_share
@@ -229,11 +229,7 @@ class Results:
             if self.base.front:
                 return gettext("No trial is better than %(policy)s: %(measure)s stays at %(before)s") % args
             return gettext("Trial %(best)s brings %(measure)s from %(before)s to %(now)s") % args
-        text = ngettext(
-            "%(count)s of %(trials)s trials is on the front: no other trial is better in any objective",
-            "%(count)s of %(trials)s trials are on the front: no other trial beats them in every objective",
-            len(self.front),
-        )
+        text = gettext("Best trade-offs: %(count)s of %(trials)s trials")
         if not self.base.front:
             return text % args
         return gettext("%(said)s; %(policy)s is one of them") % {**args, "said": text % args}

@@ -16,5 +16,6 @@ class TryingConfig(AppConfig):
         from kschedweb.playground.trying.sentences import DOOR
 
         navigation.declare_choices((BarChoice.CLUSTER,), "policy-weights")
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY), "trying")
         actions.register_actions(PaletteAction(DOOR, "play", "trying", "what if weight change", action="edit", place=5))
         register_rules(RetentionRule("trying.TriedChange", "created_at", "answers", ANSWERED))

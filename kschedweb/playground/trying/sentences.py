@@ -116,7 +116,7 @@ def explain_move(change: Json) -> str:
     """Return in a sentence why a pod ends elsewhere."""
     plugin, lead = change["plugin"], change["lead"]
     if change["follows"]:
-        return gettext("It follows pods that moved before it.")
+        return gettext("Its old place went to a pod that moved earlier.")
     if not plugin:
         return str(change["said"]) or gettext("No single plugin decided.")
     if lead is not None:

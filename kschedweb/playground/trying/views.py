@@ -310,7 +310,7 @@ def _do_next(request: PageRequest, tried_change: TriedChange, form: forms.Form) 
             gettext("Saved as revision %(revision)s of %(policy)s.")
             % {"revision": saved.number, "policy": saved.policy.name},
         )
-        return redirect("policy", saved.policy.name)
+        return redirect("policy-weights", saved.policy.name)
     if isinstance(form, ThresholdsForm):
         judged = services.change_judge(user=user, tried_change=tried_change, thresholds=form.thresholds)
         return redirect("gate-verdict", judged.pk)

@@ -29,8 +29,8 @@ COMMIT = OpenApiParameter("commit", OpenApiTypes.STR, description="Full name of 
 class RepositorySerializer(serializers.ModelSerializer[Repository]):
     """A repository without its secret."""
 
-    drafts = serializers.CharField(help_text="Branches whose files become drafts, with one star; empty: none.")
-    interval = serializers.IntegerField(help_text="Seconds between two looks.")
+    drafts = serializers.CharField(help_text="Branches to import as drafts, with one star (optional).")
+    interval = serializers.IntegerField(help_text="Check every this many seconds.")
     commit = serializers.CharField(help_text="The last one that was read.")
     problem = serializers.CharField(help_text="Why the last look failed; empty where it did not.")
     status_url = serializers.CharField(help_text="Where statuses of commits are told; empty: nowhere.")
@@ -56,7 +56,7 @@ class NewRepositorySerializer(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=100, required=False, allow_blank=True)
     secret = serializers.CharField(max_length=500, required=False, allow_blank=True, help_text="Never shown again.")
     interval = serializers.IntegerField(
-        required=False, min_value=LEAST_SECONDS, max_value=MOST_SECONDS, help_text="Seconds between two looks."
+        required=False, min_value=LEAST_SECONDS, max_value=MOST_SECONDS, help_text="Check every this many seconds."
     )
     active = serializers.BooleanField(required=False)
     status_url = serializers.CharField(

@@ -75,7 +75,7 @@ REMARKS = (
     # Why a message reached no webhook.
     gettext_noop("It cannot be reached."),
     gettext_noop("Its certificate cannot be verified."),
-    gettext_noop("It does not speak TLS as expected."),
+    gettext_noop("It does not answer with TLS."),
     gettext_noop("No answer within %(seconds)s s."),
     gettext_noop("The connection broke off."),
     # The effect of a changed policy.
@@ -101,7 +101,7 @@ REMARKS = (
     gettext_noop("No plugin prefers the new node: totals are equal, and the order of the nodes decides."),
     gettext_noop("No plugin prefers the new node: the order of the nodes decides."),
     # The policy that comes with the site.
-    gettext_noop("The policy that pages show where none is chosen."),
+    gettext_noop("Used everywhere unless you choose another."),
     # A revision, wherever it is named.
     gettext_noop("%(policy)s, revision %(item)s"),
 )  # fmt: skip

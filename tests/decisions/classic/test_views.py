@@ -33,7 +33,7 @@ def test_the_decision_is_told_with_predicates_and_priorities(
     page = text(answer)
     assert answer.context["classic"].edition.version == "1.13"
     assert elements(answer, "#matrix a[href=/classic/LeastRequestedPriority/]")
-    assert "mapped → reduced (0 to 10) × weight below" in page
+    assert "mapped → reduced (0 to 10) × weight" in page
     assert "of 100,020" in answer.context["answer"].title
     assert "<strong>100," in page
     under_profile = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "default"})
@@ -118,7 +118,7 @@ def test_equal_nodes_are_said_to_be_taken_in_turn(
     store_snapshot([node("a"), node("b"), pod("p")])
     classic()
     answer = viewer.get(ADDRESS.format("default/p"), {"policy": "old"}).context["answer"]
-    assert answer.title == "p would fit now on a: 100,038 of 100,070, shared with 1 other node"
+    assert answer.title == "p fits now: a scores best (100,038 of 100,070), tied with 1 other node"
     assert "chosen in turn from pod to pod" in " ".join(answer.details)
 
 

@@ -165,4 +165,4 @@ def test_a_bound_pod_says_where_it_is_and_apart_from_that_where_it_would_go(
             counts["elsewhere"] += 1
             assert f"; now it would go to {node}" in title
     assert all(counts.values())
-    assert "would fit now on gpu-a-2" in text(viewer.get(NOTEBOOK))
+    assert "fits now: gpu-a-2 scores best" in text(viewer.get(NOTEBOOK))

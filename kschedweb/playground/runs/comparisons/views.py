@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.comparisons.measure_rows import ComparedPolicy
     from kschedweb.playground.runs.models import Comparison, Run
 
-PAGE_SIZE, MOVED_SIZE = 50, 25
+PAGE_SIZE, MOVED_SIZE = 50, 10
 
 
 @require_safe
@@ -282,7 +283,10 @@ def share_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponse:
     """Let everyone who is signed in read the scenario, and so its runs and comparisons."""
     comparison = selectors.comparison_get(request.user, comparison_id)
     scenario_share(scenario=comparison.revision.scenario, shared=True, author=request.user)
-    messages.success(request, gettext("Everyone who is signed in can open this comparison under this address."))
+    text = gettext("Everyone who is signed in can open this comparison under this address.")
+    if request.user.everywhere(Action.ADMINISTER):
+        text = format_html('{} <a href="{}">{}</a>', text, reverse("people"), gettext("Add a person"))
+    messages.success(request, text)
     return redirect("comparison", comparison_id)
 
 
