@@ -90,7 +90,7 @@ def make_scenario(visitor: Visitor) -> None:
     visitor.do("Under **1. Replay a recording**, choose `pods.csv` for **file**, choose `false` for **leave**.")
     # 149 days in 13 seconds: their order is what counts, not that those which fit nowhere are tried again and again.
     visitor.do("Under **1. Replay a recording**, type `1000000` into **speed**.")
-    visitor.do("Unfold **How it is run** and type `1m` into **until**.")
+    visitor.do("Under **How long it runs**, type `1m` into **until**.")
     visitor.do("Press **Save as a revision**: you see “Saved as revision 2.”")
 
 

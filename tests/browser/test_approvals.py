@@ -122,7 +122,7 @@ def test_one_is_denied_without_javascript(live: LiveScheduler, page_as: PageAs, 
     page.goto("/approvals/")
     page.get_by_label("Select default/web-2").check()
     page.locator("#decide").get_by_role("button", name="Deny").click()
-    page.get_by_text("Say why").wait_for()
+    page.get_by_text("A reason is required").wait_for()
     assert page.get_by_label("Select default/web-2").is_checked()
     page.locator("#decide-reason").fill("not today")
     page.locator("#decide").get_by_role("button", name="Deny").click()

@@ -117,7 +117,7 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     wait_until(has_skew, "figures were collected", step=1)
     assert page_heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
     assert "Prometheus" in page.locator(".lead").inner_text()
-    page.goto("/nodes/?cluster=shop")
+    page.goto("/nodes/?cluster=shop&search=node-12")
     assert "44 % used" in page.get_by_role("row", name="node-12 Rehearse a drain").inner_text()
     skew = run.site.ask("GET", "clusters/shop/watermarks/skew/")
     assert skew["points"][-1]["skew"] == 41

@@ -207,7 +207,7 @@ def test_many_are_decided_each_for_itself(hold_pod: HoldPod, approver: User) -> 
         ("", ""),
     ]
     assert [bool(outcome.problem) for outcome in outcomes] == [False, True, True]
-    with pytest.raises(ApplicationError, match="Say why"):
+    with pytest.raises(ApplicationError, match="A reason is required"):
         services.requests_decide(user=approver, request_ids=ids, verdict="deny")
     with pytest.raises(ApplicationError, match="Choose at least one"):
         services.requests_decide(user=approver, request_ids=[], verdict="approve")

@@ -227,9 +227,9 @@ def test_a_change_is_saved_judged_and_compared_from_its_page(client_as: Client, 
     client = client_as("editor")
     place = submit_packing(client)
     draft = client.post(place, {"do": "save", "kind": "draft", "name": "mine", "comment": ""})
-    assert draft["Location"] == "/policies/mine/"
+    assert draft["Location"] == "/policies/mine/weights/"
     save_response = client.post(place, {"do": "save", "kind": "revision", "name": "default-draft", "comment": "why"})
-    assert save_response["Location"] == "/policies/default/"
+    assert save_response["Location"] == "/policies/default/weights/"
     assert revision_get(policy_get("default")).comment == "why"
     gate_response = client.post(place, {"do": "judge", "newly": "0", "moved": "50%", "skew": ""})
     gate = Gate.objects.get()
