@@ -153,6 +153,7 @@ def test_helm_pulls_the_chart_from_a_registry_and_makes_of_it_what_the_folder_gi
 ) -> None:
     address, package = registry
     target = tmp_path / "pulled"
+    target.mkdir()
     pull = helm.run(
         "pull", f"oci://{address}/charts/kschedweb", "--version", __version__, "--plain-http", "-d", str(target)
     )
