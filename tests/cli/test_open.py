@@ -35,7 +35,7 @@ def test_a_site_to_read_that_is_gone_afterwards(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
 
 
-def read_and_leave(process: subprocess.Popen[str]) -> None:
+def read_and_leave(process: subprocess.Popen[str], cluster: str = "mine") -> None:
     """Read pages as who has the address and as who has not, and interrupt the command."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -46,7 +46,7 @@ def read_and_leave(process: subprocess.Popen[str]) -> None:
     assert http.request("GET", f"{site}/clusters/", redirect=False).status == 302
     cookie = http.request("GET", address, redirect=False).headers["Set-Cookie"].partition(";")[0]
     headers = {"Cookie": cookie}
-    assert b"big is pending" in http.request("GET", f"{site}/decision/mine/default/big/", headers=headers).data
+    assert b"big is pending" in http.request("GET", f"{site}/decision/{cluster}/default/big/", headers=headers).data
     assert http.request("GET", f"{site}/clusters/connect/", headers=headers).status in (403, 404)
     http.clear()
     process.send_signal(signal.SIGINT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import json
 import os
 import re
@@ -49,8 +48,8 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
             dump, version = Path(options.snapshot).resolve(), ""
         else:
             reading = _read(options)
-            dump, version = Path(folder) / "cluster.json.gz", reading.version
-            with gzip.open(dump, "wt", compresslevel=1, encoding="utf-8") as file:
+            dump, version = Path(folder) / "cluster.json", reading.version
+            with dump.open("w", encoding="utf-8") as file:
                 json.dump({"apiVersion": "v1", "kind": "List", "items": reading.objects}, file)
         words = [str(dump), _name_cluster(options, session), f"--port={options.port}", f"--version={version}"]
         words += ["--no-browser"] if options.no_browser else []
