@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.accounts.filters import AuditFilter, UserFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -35,5 +35,18 @@ register_tables(
         css="dense",
         page="audit",
         filters=AuditFilter,
+    ),
+    RowTable(
+        "grants",
+        _("Grants"),
+        (
+            Column("who", _("Who")),
+            Column("role", _("Role"), value="0.get_role_display"),
+            Column("clusters", _("Clusters")),
+            Column("namespaces", _("Namespaces"), value="0.namespaces", form='join:", "', absent=_("All")),
+            Column("by", _("Granted by")),
+            Column("actions", _("Actions"), spoken=True),
+        ),
+        css="",
     ),
 )

@@ -27,13 +27,14 @@ from kschedweb.clusters.selectors import closed_nodes, node_rows, permissions_mi
 from kschedweb.dashboard import selectors
 from kschedweb.dashboard.causes import group_by_cause
 from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
+from kschedweb.dashboard.tables import NODES, PODS
 from kschedweb.decisions import services as decisions
 from kschedweb.policies.scope import scope_of
 from kschedweb.sandbox.views import life_context
 from kschedweb.watermarks import node_maps
 from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web import searching
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_rows, export_table
 from kschedweb.web.heavy import heavy
 from kschedweb.web.languages import supported_language
 from kschedweb.web.news import PARAMETER, NewsRequested, with_news
@@ -41,14 +42,14 @@ from kschedweb.web.nodemap.nodemap import MOST_NODES, MapChoice, MapSide, MapSta
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container
 
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.clusters.models import PodRow, Snapshot
+    from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.scope import PolicyScope
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
@@ -56,14 +57,6 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 # Namespaces in the list of suggestions.
 SUGGESTED = 50
-NODE_HEAD = (
-    "name", "zone", "region", "instance_type", "ready", "unschedulable", "taints", "cpu_allocatable", "cpu_requested",
-    "memory_allocatable", "memory_requested", "pods_allocatable", "pods_bound",
-)  # fmt: skip
-POD_HEAD = (
-    "namespace", "name", "node", "pending", "gated", "phase", "scheduler_name", "priority", "owner", "pod_group",
-    "cpu_request", "memory_request", "created_at", "message",
-)  # fmt: skip
 # Seconds for which the engine may work on one list; the page requests the rest afterwards.
 LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.12, 3.0, 2.0, 20.0, 10.0
 
@@ -171,7 +164,7 @@ def list_nodes(request: HttpRequest) -> HttpResponseBase:
         return render(request, "dashboard/no_data.html", {"noun": "nodes"})
     filters = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
-        return export_rows(form, f"{scope.cluster.name}-nodes", NODE_HEAD, filters.qs.values_list(*NODE_HEAD))
+        return export_rows(form, f"{scope.cluster.name}-nodes", NODES.head, filters.qs.values_list(*NODES.fields))
     use = _present_use(scope)
     page = _paginate(request, scope.snapshot, filters.qs, "name")
     context = {
@@ -272,7 +265,8 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
         rows, explained = rows.filter(pk__in=pending.rows_with(reason)), len(pending.by_pod)
     filters = PodFilter(request.GET, queryset=rows)
     if (form := request.GET.get("format")) in FORMATS:
-        return export_rows(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, filters.qs))
+        items = selectors.with_outcomes(scope, list(filters.qs), EXPORT_SECONDS)
+        return export_table(form, f"{scope.cluster.name}-pods", PODS, items)
     page = _paginate(request, scope.snapshot, filters.qs, "namespace", "name")
     context = {
         "decision_query": scope.decision_query,
@@ -313,13 +307,6 @@ def suggest_namespaces(request: HttpRequest) -> HttpResponse:
     typed = request.GET.get("namespace", "").strip().lower()
     names = [name for name in scope_of(request).namespaces if typed in name]
     return render(request, "dashboard/namespaces.html", {"names": names[:SUGGESTED]})
-
-
-def _pod_lines(scope: PolicyScope, rows: QuerySet[PodRow]) -> Iterator[tuple[object, ...]]:
-    listed = list(rows)
-    for item in selectors.with_outcomes(scope, listed, EXPORT_SECONDS):
-        decided = item.outcome.message or f"fits {item.outcome.node}" if item.outcome else ""
-        yield (*(getattr(item.row, name) for name in POD_HEAD), decided)
 
 
 @require_safe

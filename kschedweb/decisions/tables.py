@@ -6,6 +6,8 @@ from kschedweb.engine.releases.classic.catalogue import V1_9, V1_13
 from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
+# Groups of pods that have a node, or get one.
+_PLACED = "group.kind == 'fits' or group.kind == 'moves' or group.kind == 'stays'"
 # When a rule runs, and under how many of the site's policies.
 _RUNS = (
     Column("runs-1-13", _("Runs in 1.13"), value=lambda entry: entry.runs[V1_13]),
@@ -21,9 +23,9 @@ register_tables(
             Column("group", _("Group"), cell_css="name"),
             Column("namespace", _("Namespace")),
             Column("state", _("State"), cell_css="message"),
-            Column("least", "minCount", css="number", value="min_count"),
+            Column("least", "minCount", "number", value="min_count"),
             Column("topology", _("In one domain of"), cell_css="break", verbatim=True),
-            Column("priority", _("Priority"), css="number"),
+            Column("priority", _("Priority"), "number"),
         ),
     ),
     RowTable(
@@ -107,5 +109,22 @@ register_tables(
             Column("place", _("Under the policy"), value="place.words", absent=_("rejected")),
             Column("there", _("Under the other policy"), value="there.words", absent=_("rejected")),
         ),
+    ),
+    RowTable(
+        "together-pods",
+        _("Pods"),
+        (
+            Column("pod", _("Pod"), cell_css="name"),
+            Column("node", _("Node now"), when="group.kind != 'fits'"),
+            Column(
+                "message",
+                _("What the scheduler says"),
+                cell_css="message",
+                when="group.kind == 'stuck' or group.kind == 'waiting'",
+            ),
+            Column("target", _("Would go to"), when=_PLACED),
+            Column("feasible", _("Feasible nodes"), "number", value="outcome.feasible", form="grouped", when=_PLACED),
+        ),
+        css="",
     ),
 )

@@ -5,43 +5,77 @@ from __future__ import annotations
 from django.utils.translation import gettext
 
 from kschedweb.fleet.filters import FleetFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register_tables(
-    Table(
-        "fleet",
-        _("Fleet"),
-        (
-            Column("name", _("Cluster"), sort="name"),
-            Column("release", _("Release"), sort="release", form=gettext),
-            Column("nodes", _("Nodes"), css="number", sort="nodes"),
-            Column("pods", _("Pods"), css="number", sort="pods"),
-            Column("pending", _("Pending"), css="number", sort="pending"),
-            Column("why", _("Most frequent reason"), value="reasons.0.0"),
-            Column("requested", _("CPU requested (%)"), css="number", sort="requested", form="floatformat:0"),
-            Column("used", _("CPU used (%)"), css="number", sort="used", form="floatformat:0"),
-            Column("skew", _("Skew (points)"), css="number", sort="skew", form="floatformat:0"),
-            Column("cost", _("Cost an hour"), css="number", sort="hour", cell_css="nowrap"),
-            Column("read", _("Read"), sort="read"),
+FLEET = Table(
+    "fleet",
+    _("Fleet"),
+    (
+        Column("name", _("Cluster"), sort="name", file="cluster", value="name"),
+        Column("release", _("Release"), sort="release", form=gettext),
+        Column("nodes", _("Nodes"), "number", sort="nodes"),
+        Column("pods", _("Pods"), "number", sort="pods"),
+        Column("pending", _("Pending"), "number", sort="pending"),
+        Column(
+            "why",
+            _("Most frequent reason"),
+            value=lambda line: line.reasons[0][0] if line.reasons else "",
+            file="reason",
         ),
-        css="dense",
-        page="fleet",
-        filters=FleetFilter,
-        also=("reason", "ordering"),
+        Column(
+            "requested",
+            _("CPU requested (%)"),
+            "number",
+            sort="requested",
+            value="requested",
+            form="floatformat:0",
+            file="cpu_requested_percent",
+        ),
+        Column(
+            "used",
+            _("CPU used (%)"),
+            "number",
+            sort="used",
+            value="used",
+            form="floatformat:0",
+            file="cpu_used_percent",
+        ),
+        Column(
+            "skew", _("Skew (points)"), "number", sort="skew", value="skew", form="floatformat:0", file="skew_points"
+        ),
+        Column("cost", _("Cost an hour"), "number", sort="hour", value="hour", cell_css="nowrap", file="cost_an_hour"),
+        *file_columns("unit"),
+        Column("read", _("Read"), sort="read", value="taken_at", file="taken_at"),
     ),
+    css="dense",
+    page="fleet",
+    filters=FleetFilter,
+    also=("reason", "ordering"),
 )
 register_tables(
+    FLEET,
     Table(
         "fleet-trials",
         _("Policies tried on many clusters"),
         (
             Column("policy", _("Policies")),
-            Column("clusters", _("Clusters"), css="number", form="length|grouped"),
+            Column("clusters", _("Clusters"), "number", form="length|grouped"),
             Column("by", _("Asked by"), value="created_by.username", absent=_("system")),
             Column("when", _("When"), value="created_at", form="age"),
         ),
         css="dense",
         page="fleet-trials",
+    ),
+    RowTable(
+        "trial-answers",
+        _("Clusters"),
+        (
+            Column("cluster", _("Cluster")),
+            Column("current", _("Get a node now"), "number", value="pending.current", form="grouped"),
+            Column("changed", _("Get one then"), "number", value="pending.changed", form="grouped"),
+            Column("moved", _("Move"), "number", cell_css="nowrap"),
+            Column("nodes", _("Nodes in use"), "number", cell_css="nowrap"),
+        ),
     ),
 )

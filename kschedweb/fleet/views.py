@@ -20,27 +20,23 @@ from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
 from kschedweb.fleet.node_maps import map_fleet
 from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
+from kschedweb.fleet.tables import FLEET
 from kschedweb.jobs.waiting import PART, wait_context
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from django.http import HttpResponse
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.fleet.selectors import ClusterLine
 
 PAGE_SIZE = 50
 # Reasons that are shown.
 REASONS = 8
-HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_requested_percent", "cpu_used_percent",
-        "skew_points", "cost_an_hour", "unit", "taken_at")  # fmt: skip
 
 
 @require_safe
@@ -53,7 +49,7 @@ def show_fleet(request: PageRequest) -> HttpResponseBase:
     ordering = ordering if ordering in ORDERINGS else selectors.ORDER
     lines = selectors.list_lines(filters.qs, reason=request.GET.get("reason", ""), ordering=ordering)
     if (form := request.GET.get("format")) in FORMATS:
-        return export_rows(form, "fleet", HEAD, _export_rows(lines))
+        return export_table(form, "fleet", FLEET, lines)
     totals = selectors.compute_totals(lines)
     if totals.unknown or totals.stale:
         transaction.on_commit(lambda: tasks.catch_up.delay(asked=True))
@@ -70,15 +66,6 @@ def show_fleet(request: PageRequest) -> HttpResponseBase:
         "page": page,
     }
     return render(request, "fleet/fleet.html", context)
-
-
-def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
-    for line in lines:
-        reason = line.reasons[0][0] if line.reasons else ""
-        yield (
-            line.name, line.release, line.nodes, line.pods, line.pending, reason, line.requested, line.used,
-            line.skew, line.hour, line.unit, line.taken_at,
-        )  # fmt: skip
 
 
 @require_safe

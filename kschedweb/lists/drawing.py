@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from django.template import Context, Engine, Variable, VariableDoesNotExist
+from django.template import Context, Engine
 from django.template.base import FilterExpression, Parser, render_value_in_context
+from django.template.defaulttags import TemplateIfParser
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
@@ -23,15 +24,8 @@ if TYPE_CHECKING:
 
 def choose_columns(table: RowTable, context: Context, labels: Mapping[str, Any]) -> list[Column]:
     """Return the columns that a page has, with its ``labels`` by their keys."""
-    columns = [column for column in table.shown if not column.when or _is_true(column.when, context)]
+    columns = [column for column in table.shown if not column.when or _compile_condition(column.when).eval(context)]
     return [replace(column, label=labels[column.key]) if column.key in labels else column for column in columns]
-
-
-def _is_true(name: str, context: Context) -> bool:
-    try:
-        return bool(Variable(name).resolve(context))
-    except VariableDoesNotExist:
-        return False
 
 
 def draw_rows(
@@ -50,8 +44,10 @@ def draw_rows(
         for column in columns
     ]
     lines = []
+    place: dict[str, object] = {}
     for number, row in enumerate(rows, 1):
-        place = {"counter": number, "counter0": number - 1, "first": number == 1}
+        # One mapping for all rows, where {% ifchanged %} keeps what it compares.
+        place |= {"counter": number, "counter0": number - 1, "first": number == 1}
         parts = dict(zip(each, row, strict=True)) if len(each) > 1 else {each[0]: row}  # type: ignore[call-overload]
         with context.push(**{"row": row, "forloop": place, **parts}):
             rest = cells["rest"].render(context).strip() if "rest" in cells else ""
@@ -61,7 +57,9 @@ def draw_rows(
             ]
             if rest:
                 drawn.append(format_html('<td colspan="{}">{}</td>', len(heads) - 1, mark_safe(rest)))  # noqa: S308
-            lines.append(f"<tr{_draw_marks(table, row)}>{''.join(drawn)}</tr>")
+            marks = f" {cells['marks'].render(context).strip()}" if "marks" in cells else _draw_marks(table, row)
+            above, below = (cells[key].render(context) if key in cells else "" for key in ("above", "below"))
+            lines.append(f"{above}<tr{marks}>{''.join(drawn)}</tr>{below}")
     absent = cells["absent"].render(context) if "absent" in cells else options.get("absent")
     if not lines and absent:
         lines.append(format_html('<tr><td colspan="{}">{}</td></tr>', str(len(columns)), absent))
@@ -110,8 +108,18 @@ def draw_value(column: Column, row: object, nodes: NodeList | None, context: Con
 @lru_cache(maxsize=100)
 def _compile(form: str) -> FilterExpression:
     """Return the expression that shows ``value`` through a filter of any library."""
+    return _parser().compile_filter(f"value|{form}")
+
+
+@lru_cache(maxsize=100)
+def _compile_condition(condition: str) -> Any:
+    """Return the condition of an ``if`` tag."""
+    return TemplateIfParser(_parser(), condition.split()).parse()
+
+
+def _parser() -> Parser:
     engine = Engine.get_default()
     parser = Parser([], engine.template_libraries, engine.template_builtins)
     for library in engine.template_libraries.values():
         parser.add_library(library)
-    return parser.compile_filter(f"value|{form}")
+    return parser

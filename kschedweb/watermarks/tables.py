@@ -24,24 +24,18 @@ def _read_ratio(use: NodeUse) -> float | None:
 
 _IN_UNIT = "in_column:query.resource"
 _ZONE = file_columns("zone")
-_PODS = Column("pods", _("Pods"), css="number", sort="pods")
+_PODS = Column("pods", _("Pods"), "number", sort="pods")
 _ALLOCATABLE = file_columns("allocatable")
-_REQUESTED = Column("requested", _("Requested"), css="number", sort="requested", measured=True, form=_IN_UNIT)
+_REQUESTED = Column("requested", _("Requested"), "number", sort="requested", measured=True, form=_IN_UNIT)
 _USED = Column(
-    "used",
-    _("Used"),
-    css="number",
-    sort="used",
-    measured=True,
-    value=lambda use: round_or_none(use.used, 0),
-    form=_IN_UNIT,
+    "used", _("Used"), "number", sort="used", measured=True, value=lambda use: round_or_none(use.used, 0), form=_IN_UNIT
 )
 _UNUSED = (
-    Column("ratio", _("Requested ÷ used"), css="number", sort="ratio", value=_read_ratio, form="floatformat:2"),
+    Column("ratio", _("Requested ÷ used"), "number", sort="ratio", value=_read_ratio, form="floatformat:2"),
     Column(
         "unused",
         _("Requested, not used"),
-        css="number",
+        "number",
         sort="unused",
         measured=True,
         value=lambda use: round_or_none(use.unused, 0),

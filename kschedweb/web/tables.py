@@ -70,12 +70,14 @@ class Column:
     cell_css: str = ""
     # True if cells are names and words of others, which no browser should translate.
     verbatim: bool = False
-    # The variable of the page without which it has no such column.
+    # A condition, as of an ``if`` tag, without which the page has no such column.
     when: str = ""
     # False if only pages have the column.
     exported: bool = True
     # The key in files, if it is not the key with "_" for "-".
     file: str = ""
+    # The name in a query of rows, if it is not the key in files.
+    query: str = ""
 
     @property
     def field(self) -> str:
@@ -91,9 +93,9 @@ class Column:
         return f"{self.label} ({unit})" if self.measured and unit else self.label
 
 
-def file_columns(*keys: str) -> tuple[Column, ...]:
-    """Return columns that only files have."""
-    return tuple(map(Column, keys))
+def file_columns(*keys: str, of: str = "") -> tuple[Column, ...]:
+    """Return columns that only files have; ``of`` is the path to what has their values."""
+    return tuple(Column(key, value=f"{of}.{key}" if of else "") for key in keys)
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class RowTable:
     @property
     def fields(self) -> list[str]:
         """The names of the columns in a file, as a query of rows knows them."""
-        return [str(column.value or column.field) for column in self.exported]
+        return [column.query or column.field for column in self.exported]
 
     def with_constant(self, key: str, value: object) -> Self:
         """Return the table with a further column of files that has the same value in every row."""

@@ -57,7 +57,8 @@ def test_a_page_may_draw_its_own_cells_and_name_columns() -> None:
     cells = (
         "{% cell node %} {{ it.plugin }} {{ forloop.counter }} {% endcell %}{% cell absent %}<b>none</b>{% endcell %}"
     )
-    page = draw('{% table table rows each="it" number="Evictions" %}', cells)
+    page = draw('{% table table rows each="it" label="Of a day" number="Evictions" %}', cells)
+    assert elements(page, ".table-box")[0]["aria-label"] == "Of a day"
     assert [cell.text for cell in elements(page, "td.small")] == ["<PodLifeTime> 1", "<PodLifeTime> 2"]
     assert [cell["data-label"] for cell in elements(page, "tbody td.number")] == ["Evictions"] * 2
     assert elements(draw(cells=cells, rows=[]), "tbody td[colspan=4] b")
@@ -67,7 +68,7 @@ PRICES = RowTable(
     "prices",
     "Prices",
     (
-        Column("name", "Name", value="0.name"),
+        Column("label", "Name", value="0.name"),
         Column("hour", "An hour", "number", value="1.hour", form="floatformat:2", measured=True),
         Column("shown", "Nodes", value="1.nodes", form="join:', '", absent="no node", when="is_wide"),
     ),
@@ -76,10 +77,22 @@ PRICES = RowTable(
 
 def test_values_are_found_by_paths_and_shown_in_a_form() -> None:
     rows = [({"name": "a"}, {"hour": 1.256, "nodes": ["n1", "n2"]}), ({"name": "b"}, {"nodes": []}), (None, None)]
-    page = draw('{% table table rows unit="EUR" %}', table=PRICES, rows=rows, is_wide=True)
+    page = draw('{% table table rows unit="EUR" label="All" %}', table=PRICES, rows=rows, is_wide=True)
     assert [cell.text for cell in elements(page, "tbody td")] == ["1.26", "n1, n2", "–", "no node", "–", "no node"]
     assert elements(page, "tbody td")[0]["data-label"] == "An hour (EUR)"
-    assert len(elements(draw(table=PRICES, rows=rows), "thead th")) == 2
+    assert [head.text for head in elements(draw(table=PRICES, rows=rows), "thead th")] == ["Name", "An hour"]
+    assert elements(page, "thead th")[0].text == "Name"
+
+
+def test_a_page_may_add_rows_and_say_one_thing_in_place_of_cells() -> None:
+    cells = (
+        "{% cell rest %}{% if not row.node %}<i>gone</i>{% endif %}{% endcell %}"
+        '{% cell marks %}class="{{ row.count }}"{% endcell %}'
+        "{% cell above %}{% ifchanged row.plugin %}<tr class=group></tr>{% endifchanged %}{% endcell %}"
+    )
+    page = draw(cells=cells)
+    assert [row.attributes.get("class") for row in elements(page, "tbody tr")] == ["group", "1,200", "1"]
+    assert [cell.text for cell in elements(page, "td[colspan=3]")] == ["gone"]
 
 
 def test_a_file_has_the_same_rows_with_keys_as_heads() -> None:

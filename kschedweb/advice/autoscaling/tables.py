@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, RowTable, register_tables
+from kschedweb.advice.autoscaling.words import get_node_savings
+from kschedweb.web.tables import Column, RowTable, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
+NODES = RowTable(
+    "autoscaler-nodes",
+    _("Node by node"),
+    (
+        Column("node", _("Node"), cell_css="name"),
+        Column("nodePool", _("NodePool"), value="nodePool", file="node_pool"),
+        *file_columns("verdict", "why"),
+        Column("instanceType", _("Instance type"), value="instanceType", file="instance_type"),
+        *file_columns("zone"),
+        Column("capacity_type", value="capacityType"),
+        Column("price", _("Price an hour"), "number", form="price"),
+        Column("pods", _("Pods"), "number", value=lambda node: len(node["pods"])),
+        Column("savings", value=get_node_savings),
+        Column("verdict", _("Verdict"), exported=False),
+        Column("why", _("Why"), cell_css="message", exported=False),
+    ),
+    marks={"data-verdict": "verdict"},
+)
 register_tables(
     RowTable(
         "group-candidates",
@@ -41,20 +60,7 @@ register_tables(
             Column("why", _("In Karpenter's words"), value="1", cell_css="message"),
         ),
     ),
-    RowTable(
-        "autoscaler-nodes",
-        _("Node by node"),
-        (
-            Column("node", _("Node"), cell_css="name"),
-            Column("nodePool", _("NodePool")),
-            Column("instanceType", _("Instance type")),
-            Column("price", _("Price an hour"), "number", form="price"),
-            Column("pods", _("Pods"), "number", form="length"),
-            Column("verdict", _("Verdict")),
-            Column("why", _("Why"), cell_css="message"),
-        ),
-        marks={"data-verdict": "verdict"},
-    ),
+    NODES,
     RowTable(
         "group-nodes",
         _("Node by node"),

@@ -16,6 +16,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups_views, node_maps, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
+from kschedweb.advice.autoscaling.tables import NODES
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.waiting import render_waiting
@@ -23,7 +24,7 @@ from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
 from kschedweb.watermarks.node_maps import map_snapshot
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.heavy import heavy
 from kschedweb.web.nodemap.nodemap import MapChoice
 from kschedweb.web.pages import add_errors
@@ -142,7 +143,7 @@ def _render_answer(
     filters = NodesForm(request.GET)
     nodes = filters.filter_nodes(answer["nodes"])
     if (file := request.GET.get("format")) in FORMATS:
-        return export_rows(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.node_row, nodes))
+        return export_table(file, f"{name}-autoscaling", NODES, nodes)
     context |= {
         "answer": answer,
         "sentence": words.render_sentence(answer),

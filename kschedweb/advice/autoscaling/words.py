@@ -20,18 +20,6 @@ READY_LABEL = "ready NodePool and instance types"
 GOES, COULD_GO, STAYS = "goes", "could go", "stays"
 VERDICTS = (GOES, COULD_GO, STAYS)
 VERDICT_CHOICES = ((GOES, _("goes")), (COULD_GO, _("could go")), (STAYS, _("stays")))
-NODES_HEAD = (
-    "node",
-    "node_pool",
-    "verdict",
-    "why",
-    "instance_type",
-    "zone",
-    "capacity_type",
-    "price",
-    "pods",
-    "savings",
-)
 # Karpenter's own words for a node without a NodePool.
 UNOWNED = "Node isn't managed by karpenter"
 # Characters of a reason by which nodes are grouped.
@@ -122,19 +110,3 @@ def get_node_savings(node: Json) -> float | None:
     alone = node.get("alone")
     saved = node["price"] if alone is None else alone.get("savings")
     return None if saved is None else float(saved)
-
-
-def node_row(node: Json) -> tuple[object, ...]:
-    """Return the cells of a node under NODES_HEAD."""
-    return (
-        node["node"],
-        node["nodePool"],
-        node["verdict"],
-        node["why"],
-        node["instanceType"],
-        node["zone"],
-        node["capacityType"],
-        node["price"],
-        len(node["pods"]),
-        get_node_savings(node),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import price_in_column, whole_percent
 
@@ -26,15 +26,15 @@ def _amount(name: str, label: str, *, by: str = "", measured: bool = False) -> C
     return Column(name, label, "number", sort=by or name, measured=measured, value=read, cell=render)
 
 
-_COUNT = Column("count", _("Number"), css="number", sort="count")
+_COUNT = Column("count", _("Number"), "number", sort="count")
 _MONEY = (_amount("hour", _("An hour"), measured=True), _amount("month", _("A month"), by="hour"))
 _REQUESTED = _amount("requested", _("Requested"))
 _USE = (
     replace(_amount("used", _("Used")), form="price_in_column", cell=""),
     replace(_amount("idle", _("Not used")), form="price_in_column", cell=""),
-    Column("idle-share", _("Not used (%)"), css="number", sort="idle_share", form=whole_percent, exported=False),
+    Column("idle-share", _("Not used (%)"), "number", sort="idle_share", form=whole_percent, exported=False),
 )
-_UNPRICED = Column("unpriced", _("No price"), css="number", sort="unpriced")
+_UNPRICED = Column("unpriced", _("No price"), "number", sort="unpriced")
 NODES = Table(
     "cost-nodes",
     _("Costs of nodes"),
@@ -56,3 +56,17 @@ PODS = Table(
     also=("by", "ordering"),
 )
 register_tables(NODES, PODS)
+
+register_tables(
+    RowTable(
+        "unpriced-nodes",
+        _("Nodes without a price"),
+        (
+            Column("type", _("Instance type"), absent=_("none: price them by labels"), cell_css="name"),
+            Column("capacity_type", _("Capacity type")),
+            Column("count", _("Nodes"), "number"),
+            Column("names", _("The first of them"), form='join:", "', cell_css="wrap small"),
+            Column("add", _("Add a row"), when="may_change", spoken=True),
+        ),
+    ),
+)

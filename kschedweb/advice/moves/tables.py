@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, RowTable
+from kschedweb.web.tables import Column, RowTable, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 CELLS = "advice/moves/cells"
@@ -53,5 +53,18 @@ CYCLES = RowTable(
         Column("again", _("Evicted again"), "number"),
         Column("returned", _("Come back"), "number"),
         Column("unfit", _("Fit nowhere"), "number"),
+    ),
+)
+
+register_tables(
+    RowTable(
+        "measure-gains",
+        _("Measures"),
+        (
+            Column("label", _("Measure"), cell_css="name"),
+            Column("before", _("Before"), "number", form='floatformat:"-2g"'),
+            Column("after", _("After"), "number", form='floatformat:"-2g"'),
+            Column("unit", _("Unit")),
+        ),
     ),
 )

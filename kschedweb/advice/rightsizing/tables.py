@@ -62,13 +62,9 @@ SIZES = Table(
         Column("workload", value=lambda size: size.workload.split("/", 1)[1]),
         Column("container"),
         Column("name", _("Workload and container"), sort="name", cell_css="name", exported=False),
-        Column("pods", _("Pods"), css="number", sort="pods"),
+        Column("pods", _("Pods"), "number", sort="pods"),
         *_amounts(
-            "cpu",
-            _("CPU requested (cores)"),
-            _("CPU target (cores)"),
-            _("CPU bounds (cores)"),
-            _("CPU saved (cores)"),
+            "cpu", _("CPU requested (cores)"), _("CPU target (cores)"), _("CPU bounds (cores)"), _("CPU saved (cores)")
         ),
         *_amounts(
             "memory",
@@ -80,7 +76,7 @@ SIZES = Table(
         Column(
             "hour",
             _("Saved an hour"),
-            css="number",
+            "number",
             sort="hour",
             measured=True,
             value=lambda size: round(size.hour, 6) if size.has_history and size.hour == size.hour else None,
@@ -89,7 +85,7 @@ SIZES = Table(
         Column(
             "days",
             _("History (days)"),
-            css="number",
+            "number",
             sort="days",
             value=lambda size: round(size.days, 3),
             cell=lambda size: floatformat(size.days, 2) if size.has_history else 0,

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 register = template.Library()
+# Cells that are not those of a column.
+FURTHER_CELLS = {"absent", "rest", "marks", "above", "below"}
+# Options that are not the label of a column.
+OPTIONS = {"each", "label", "unit", "absent", "css"}
 
 
 @dataclass(frozen=True)
@@ -63,17 +67,17 @@ def compile_table(parser: Parser, token: Token) -> TableNode:
     """Compile ``{% table table rows %}…{% endtable %}``: the head and the rows of a table, cards on a phone.
 
     The table is a RowTable, or the name of one. Between the tags stands a ``{% cell key %}`` for each column that is
-    drawn as only this page does, and perhaps ``{% cell absent %}``, what a table without rows says, and
-    ``{% cell rest %}``, what stands in place of all cells but the first in rows that have it. Options: ``each``, the
-    name of a row in cells (``row``), or those of its parts; ``label`` in place of the title; ``unit`` of columns that
-    are measured; ``absent``, words in place of that cell; ``css``; and by the key of a column its label here.
+    drawn as only this page does. Further cells: ``absent``, what a table without rows says; ``rest``, what stands in
+    place of all cells but the first in rows that have it; ``marks``, the attributes of a row; ``above`` and ``below``,
+    rows beside it. Options: ``each``, the name of a row in cells (``row``), or those of its parts; ``label`` in place
+    of the title; ``unit`` of columns that are measured; ``absent``, words in place of that cell; ``css``; and by the
+    key of a column its label here.
     """
-    bits = token.split_contents()[1:]
-    options = token_kwargs(bits[2:] if "=" not in bits[1] else bits[1:], parser)
-    rows = parser.compile_filter(bits[1]) if "=" not in bits[1] else None
+    _, table, rows, *options = token.split_contents()
     nodelist = parser.parse(("endtable",))
     parser.delete_first_token()
-    return TableNode(parser.compile_filter(bits[0]), rows, options, nodelist)
+    expressions = parser.compile_filter(table), parser.compile_filter(rows)
+    return TableNode(*expressions, token_kwargs(options, parser), nodelist)
 
 
 class TableNode(Node):
@@ -82,7 +86,7 @@ class TableNode(Node):
     def __init__(
         self,
         table: FilterExpression,
-        rows: FilterExpression | None,
+        rows: FilterExpression,
         options: dict[str, FilterExpression],
         nodelist: NodeList,
     ) -> None:
@@ -91,36 +95,31 @@ class TableNode(Node):
 
     def render(self, context: Context) -> SafeString:
         """Draw the table, as lists/table.html says."""
-        request = context["request"]
+        # A report that is a file has no request.
+        request = context.get("request")
         options = {name: option.resolve(context) for name, option in self.options.items()}
         table, choice = self.table.resolve(context), None
         if isinstance(table, str):
             table = tables.get_table(table)
         if isinstance(table, tables.Table):
             choice = _load_choice(request, table.name)
-        columns = drawing.choose_columns(table, context, options)
+        unknown_cells = self.cells.keys() - FURTHER_CELLS - {column.key for column in table.columns}
+        assert not unknown_cells, f"{table.name} has no columns {unknown_cells}"
+        labels = {key: label for key, label in options.items() if key not in OPTIONS}
+        columns = drawing.choose_columns(table, context, labels)
         unit = options.get("unit", "")
-        hidden = choice.hidden if choice else []
+        hidden_keys = choice.hidden if choice else []
+        hidden = [f"hide-{place}" for place, column in enumerate(columns, 1) if column.key in hidden_keys]
         drawn = {
             "heads": [(column, column.head(unit), *_order_link(request, column)) for column in columns],
-            "css": " ".join(
-                [
-                    "table",
-                    *(("cards-below",) if self.rows else ()),
-                    *options.get("css", table.css).split(),
-                    *(f"hide-{place}" for place, column in enumerate(columns, 1) if column.key in hidden),
-                ]
-            ),
+            "css": " ".join(["table cards-below", *options.get("css", table.css).split(), *hidden]),
             "table": table,
             "label": options.get("label") or table.title,
             "ignored": table.ignored(request.GET) if choice else [],
         }
-        if self.rows is None:
-            drawn["rows"] = self.nodelist.render(context)
-        else:
-            drawn["rows"] = drawing.draw_rows(
-                table, columns, self.rows.resolve(context) or (), self.cells, context, options
-            )
+        drawn["rows"] = drawing.draw_rows(
+            table, columns, self.rows.resolve(context) or (), self.cells, context, options
+        )
         return mark_safe(render_to_string("lists/table.html", drawn))  # noqa: S308 - a template has escaped it
 
 
@@ -160,9 +159,9 @@ def _load_choice(request: HttpRequest, name: str) -> ListChoice:
     return choices[name]
 
 
-def _order_link(request: HttpRequest, column: tables.Column) -> tuple[str, str]:
+def _order_link(request: HttpRequest | None, column: tables.Column) -> tuple[str, str]:
     """Return the address of a column head, and the current order of the list by it."""
-    if not column.sort:
+    if not column.sort or request is None:
         return "", "none"
     query = request.GET.copy()
     current = query.get("ordering", "")

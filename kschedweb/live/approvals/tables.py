@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from kschedweb.live.approvals.filters import RequestFilter
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register_tables(
-    Table(
-        "approvals-history",
-        _("Requests for approval"),
-        (
-            Column("pod", _("Pod"), cell_css="name"),
-            Column("asked", _("Asked"), cell_css="nowrap"),
-            Column("state", _("State")),
-            Column("node", _("Node"), cell_css="nowrap"),
-            Column("cluster", _("Cluster"), value="0.scheduler.cluster.name"),
-            Column("by", _("Decided by")),
-            Column("reason", _("Reason"), value="0.reason", form="truncatechars:200", absent="", cell_css="message"),
-        ),
-        css="dense",
-        page="approvals-history",
-        filters=RequestFilter,
+HISTORY = Table(
+    "approvals-history",
+    _("Requests for approval"),
+    (
+        Column("pod", _("Pod"), cell_css="name", exported=False),
+        Column("asked", _("Asked"), cell_css="nowrap", file="asked_at"),
+        Column("cluster", query="scheduler__cluster__name"),
+        *file_columns("namespace", "name", "uid", "node"),
+        Column("state", _("State")),
+        Column("node", _("Node"), cell_css="nowrap", exported=False),
+        Column("cluster", _("Cluster"), value="0.scheduler.cluster.name", exported=False),
+        Column("by", _("Decided by"), file="decided_by"),
+        *file_columns("decided_at", "ended_at"),
+        Column("reason", _("Reason"), value="0.reason", form="truncatechars:200", absent="", cell_css="message"),
+        *file_columns("created_by"),
     ),
+    css="dense",
+    page="approvals-history",
+    filters=RequestFilter,
+)
+register_tables(
+    HISTORY,
     RowTable(
         "webhooks",
         _("Endpoints"),

@@ -21,6 +21,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.live.approvals import selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import ApprovalState, VoteVerdict
+from kschedweb.live.approvals.tables import HISTORY
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.news import growing_page, with_news
@@ -40,10 +41,6 @@ REFUSED = "approvals_refused"
 UNDO = "approvals_undo"
 MAX_SHOWN = 100
 MOST_EXPORTED = 100_000
-HEAD = (
-    "asked_at", "scheduler__cluster__name", "namespace", "name", "uid", "node", "state", "decided_by", "decided_at",
-    "ended_at", "reason", "created_by",
-)  # fmt: skip
 TONES = {
     ApprovalState.WAITING: ("amber", "clock"),
     ApprovalState.APPROVED: ("blue", "check"),
@@ -231,9 +228,8 @@ def show_history(request: PageRequest) -> HttpResponseBase:
     """Show every request, newest first."""
     filtered = RequestFilter(request.GET, queryset=selectors.request_list())
     if (form := request.GET.get("format")) in FORMATS:
-        rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
-        head = [name.replace("scheduler__cluster__name", "cluster") for name in HEAD]
-        return export_rows(form, "approvals", head, rows)
+        rows = in_pieces(filtered.qs, HISTORY.fields, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
+        return export_rows(form, "approvals", HISTORY.head, rows)
     page = growing_page(request, filtered.qs, indexed_rows=filtered.indexed_rows)
     toned_rows = [(row, *TONES[ApprovalState(row.state)]) for row in page.rows]
     query = [name for name in request.GET if name not in ("cursor",)]

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register_tables(
-    Table(
-        "decisions",
-        _("Live decisions"),
-        (
-            Column("pod", _("Pod"), cell_css="name"),
-            Column("when", _("When"), value="at", form="age", cell_css="nowrap"),
-            Column("result", _("Result")),
-            Column("node", _("Node"), cell_css="nowrap"),
-            Column("feasible", _("Feasible (nodes)"), css="number"),
-            Column("margin", _("Margin (points)"), css="number", absent=""),
-            Column("latency", _("Latency (ms)"), css="number"),
-            Column(
-                "scheduler",
-                _("What the scheduler says"),
-                value="message",
-                form="truncatechars:160",
-                absent="",
-                cell_css="message",
-            ),
+DECISIONS = Table(
+    "decisions",
+    _("Live decisions"),
+    (
+        Column("pod", _("Pod"), cell_css="name", exported=False),
+        Column("when", _("When"), value="at", form="age", cell_css="nowrap", file="at"),
+        *file_columns("namespace", "name", "uid", "attempt"),
+        Column("result", _("Result")),
+        Column("node", _("Node"), cell_css="nowrap"),
+        *file_columns("evaluated"),
+        Column("feasible", _("Feasible (nodes)"), "number"),
+        Column("margin", _("Margin (points)"), "number", absent=""),
+        *file_columns("drawn"),
+        Column("latency", _("Latency (ms)"), "number"),
+        Column(
+            "scheduler",
+            _("What the scheduler says"),
+            value="message",
+            form="truncatechars:160",
+            absent="",
+            cell_css="message",
+            file="message",
         ),
-        css="dense",
-        filters=DecisionFilter,
+        *file_columns("ended_at", "engine"),
     ),
+    css="dense",
+    filters=DecisionFilter,
+)
+register_tables(
+    DECISIONS,
     RowTable(
         "live-processes",
         _("Processes"),

@@ -36,6 +36,7 @@ from kschedweb.live.schedulers.rbac import manifest_text
 from kschedweb.live.schedulers.rollout import RollOutReview, review_roll_out
 from kschedweb.live.schedulers.rollout_moves import ask_moves
 from kschedweb.live.schedulers.status import list_statuses, status_of
+from kschedweb.live.schedulers.tables import DECISIONS
 from kschedweb.policies.revisions.views import line_diff
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
@@ -57,10 +58,6 @@ SIZES = ("nodes", "pods")
 # New decisions that are counted one by one; beyond that the page says "more than 1,000 new".
 MOST_NEW = 1000
 MOST_EXPORTED = 100_000
-HEAD = (
-    "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "margin", "drawn",
-    "latency", "message", "ended_at", "engine",
-)  # fmt: skip
 
 
 @require_safe
@@ -124,8 +121,8 @@ def show_live(request: PageRequest, live_id: UUID) -> HttpResponseBase:
     live = selectors.live_get(live_id)
     filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(live))
     if (form := request.GET.get("format")) in FORMATS:
-        rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
-        return export_rows(form, f"{live.cluster.name}-{live.scheduler_name}-decisions", HEAD, rows)
+        rows = in_pieces(filtered.qs, DECISIONS.fields, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
+        return export_rows(form, f"{live.cluster.name}-{live.scheduler_name}-decisions", DECISIONS.head, rows)
     page = page_shown(request, filtered.qs, indexed_rows=filtered.indexed_rows)
     context = {
         "filter": filtered,

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from kschedweb.live.shadow.filters import VerdictFilter
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
-register_tables(
-    Table(
-        "shadow",
-        _("Shadow verdicts"),
-        (
-            Column("pod", _("Pod"), cell_css="name"),
-            Column("when", _("When"), cell_css="nowrap"),
-            Column("verdict", _("Verdict")),
-            Column("their-node", _("Their node"), cell_css="nowrap"),
-            Column("best", _("Best here"), cell_css="nowrap"),
-            Column("rank", _("Rank of their node"), css="number"),
-            Column("difference", _("Points below"), css="number"),
-            Column("plugin", _("By")),
-            Column("scheduler", _("What the scheduler says"), cell_css="message"),
-        ),
-        css="dense wrap-heads",
-        filters=VerdictFilter,
-        also=("span",),
+VERDICTS = Table(
+    "shadow",
+    _("Shadow verdicts"),
+    (
+        Column("pod", _("Pod"), cell_css="name", exported=False),
+        Column("when", _("When"), cell_css="nowrap", file="at"),
+        *file_columns("namespace", "name", "uid"),
+        Column("verdict", _("Verdict")),
+        Column("their-node", _("Their node"), cell_css="nowrap", file="node"),
+        Column("best", _("Best here"), cell_css="nowrap"),
+        *file_columns("ties", "feasible"),
+        Column("rank", _("Rank of their node"), "number"),
+        Column("difference", _("Points below"), "number"),
+        Column("plugin", _("By")),
+        Column("scheduler", _("What the scheduler says"), cell_css="message", file="message"),
+        *file_columns("said", "late", "engine"),
     ),
+    css="dense wrap-heads",
+    filters=VerdictFilter,
+    also=("span",),
+)
+register_tables(
+    VERDICTS,
     RowTable(
         "drift-causes",
         _("What causes the differences"),

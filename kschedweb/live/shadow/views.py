@@ -13,6 +13,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.live.schedulers.selectors import live_get, live_list, release_in_force
 from kschedweb.live.shadow import charts, selectors
 from kschedweb.live.shadow.filters import VerdictFilter
+from kschedweb.live.shadow.tables import VERDICTS
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.news import growing_page, with_news
 from kschedweb.web.pagination import in_pieces
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 MOST_EXPORTED = 100_000
-HEAD = (
-    "at", "namespace", "name", "uid", "verdict", "node", "best", "ties", "feasible", "rank", "difference", "plugin",
-    "message", "said", "late", "engine",
-)  # fmt: skip
 
 
 @require_safe
@@ -52,9 +49,9 @@ def show_shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
             return export_rows(form, f"drift-{live.scheduler_name}", list(charts.HEAD), rows)
         rows = (
             tuple(map(_plain_cell, row))
-            for row in in_pieces(filtered.qs, HEAD, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
+            for row in in_pieces(filtered.qs, VERDICTS.fields, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)
         )
-        return export_rows(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
+        return export_rows(form, f"shadow-{live.scheduler_name}", VERDICTS.head, rows)
     page = growing_page(request, filtered.qs, indexed_rows=filtered.indexed_rows)
     whole = selectors.compute_summary(live, span)
     # A page without verdicts polls: it reloads once a pod was judged.

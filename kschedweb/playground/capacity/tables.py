@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.json_types import Json
 from kschedweb.playground.capacity.sentences import loss_name
-from kschedweb.web.tables import Column, RowTable
+from kschedweb.web.tables import Column, RowTable, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -202,3 +202,26 @@ def buffer_rows(answer: Buffer) -> list[Json]:
         stranded: list[tuple[object, ...]] = [(pod.pod, pod.priority, pod.message) for pod in loss.stranded]
         rows += [BUFFER.make_row(*head, *pod) for pod in stranded or [("", None, "")]]
     return rows
+
+
+register_tables(
+    RowTable(
+        "gang-domains",
+        _("Why not more"),
+        (
+            Column("name", _("Domain"), absent=_("all nodes"), cell_css="name"),
+            Column("nodes", _("Nodes"), "number"),
+            Column("placed", _("Pods with a node"), "number"),
+            Column("message", _("First pod without"), cell_css="message"),
+        ),
+    ),
+    RowTable(
+        "unfit-pods",
+        _("Pods that more nodes do not help"),
+        (
+            Column("pods", _("Pods"), cell_css="name"),
+            Column("on_new", _("On a new node")),
+            Column("message", _("On all nodes"), cell_css="message"),
+        ),
+    ),
+)

@@ -13,10 +13,6 @@ from kschedweb.playground.migration.sentences import VERDICTS, rule_name, rule_w
 from kschedweb.playground.runs.rows import LazyRows, sort_rows
 from kschedweb.web.units import format_count
 
-HEAD = (
-    "pod", "verdict", "bound_to", "classic_node", "profile_node", "classic_best", "profile_best", "rule", "side",
-    "kind", "lead", "share", "reason",
-)  # fmt: skip
 ORDERS = ("pod", "verdict", "bound", "classic", "profile", "rule", "share")
 # Filters that let every pod through.
 ANY = {"verdict": "", "rule": "", "search": ""}
@@ -63,13 +59,6 @@ class MovedPod:
         if rule["kind"] != RuleKind.PREFERS:
             return str(rule["reason"])
         return f"{format_count(rule['lead'], 'points')} ahead, {100 * rule['share']:.0f} % of the span"
-
-    def cells(self) -> tuple[object, ...]:
-        raw, rule = self.raw, self.raw["rule"]
-        return (
-            raw["pod"], raw["verdict"], raw["boundTo"], raw["classic"], raw["profile"], raw["classicBest"],
-            raw["profileBest"], rule["name"], rule["side"], rule["kind"], rule["lead"], rule["share"], rule["reason"],
-        )  # fmt: skip
 
 
 class MovedPods(LazyRows[MovedPod]):

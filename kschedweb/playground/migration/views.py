@@ -18,9 +18,10 @@ from kschedweb.jobs.waiting import render_waiting
 from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
+from kschedweb.playground.migration.tables import MOVED
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.pages import add_errors
 
@@ -76,7 +77,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     filters = {name: request.GET.get(name, "").strip() for name in listing.ANY}
     listed = listing.MovedPods(selectors.differing_pods(question), filters, request.GET.get("ordering", ""))
     if (file := request.GET.get("format")) in FORMATS:
-        return export_rows(file, f"moves-{question.pk}", listing.HEAD, (row.cells() for row in listed))
+        return export_table(file, f"moves-{question.pk}", MOVED, listed)
     context = {
         "question": question,
         "sentence": sentences.answer_sentence(question.counts),

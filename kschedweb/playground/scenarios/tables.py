@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.playground.scenarios.filters import ScenarioFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -13,7 +13,7 @@ register_tables(
         (
             Column("name", _("Scenario"), cell_css="name"),
             Column("description", _("Description"), value="shown_description", cell_css="message"),
-            Column("revision", _("Revision"), css="number"),
+            Column("revision", _("Revision"), "number"),
             Column("changed", _("Changed"), value="changed_at", form="age"),
             Column("by", _("Created by")),
             Column("readers", _("Visible to")),
@@ -21,5 +21,19 @@ register_tables(
         ),
         page="scenarios",
         filters=ScenarioFilter,
+    ),
+    RowTable(
+        "scenario-files",
+        _("Files"),
+        (
+            Column("name", _("File"), cell_css="name"),
+            Column("kind", _("What it is"), value="get_kind_display"),
+            Column("lines", _("Lines"), "number"),
+            Column("size", _("Size (KiB)"), "number", value="kib"),
+            Column("uploaded", _("Uploaded"), value="created_at", form="age"),
+            Column("by", _("By"), value="created_by.username", absent=_("system")),
+            Column("actions", _("Actions"), spoken=True),
+        ),
+        css="",
     ),
 )

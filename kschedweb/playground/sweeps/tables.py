@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -13,11 +13,33 @@ register_tables(
             Column("sweep", _("Sweep"), cell_css="name"),
             Column("scenario", _("Scenario")),
             Column("policy", _("Base policy"), value="label"),
-            Column("trials", _("Trials done"), css="number"),
+            Column("trials", _("Trials done"), "number"),
             Column("state", _("State")),
             Column("by", _("Started by"), value="created_by.username", absent=_("system")),
             Column("created", _("Created"), value="created_at", form="age"),
         ),
         page="sweeps",
+    ),
+    RowTable(
+        "failed-trials",
+        _("Trials that failed"),
+        (
+            Column("number", _("Trial")),
+            Column("error", _("Why"), form="translated"),
+        ),
+    ),
+    RowTable(
+        "sweep-dimensions",
+        _("Vary this field"),
+        (
+            Column("name", _("Vary")),
+            Column("now", _("Now"), value="offer.now"),
+            Column("low", _("From")),
+            Column("high", _("To")),
+            Column("step", _("Step size")),
+            Column("values", _("Values")),
+            Column("spacing", _("Spacing")),
+        ),
+        css="dense dimensions",
     ),
 )

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from kschedweb.playground.runs.models import Difference
 
-HEAD = (
-    "pod", "what", "reference_node", "other_node", "plugin", "lead", "said", "follows", "seed", "policy",
-    "reference_pod", "other_pod",
-)  # fmt: skip
 # Stands for no plugin in an address.
 NONE = "none"
 # Filters that let every pod through.
@@ -73,10 +69,6 @@ class MovedRow:
     def after_address(self) -> str:
         """The page of the decision in the other run."""
         return reverse("run-decision", args=[self.other_run, *self.after_pod.split("/", 1)])
-
-    def cells(self) -> tuple[object, ...]:
-        move = (self.pod, self.change, self.before, self.after, self.plugin, self.lead, self.message, self.follows)
-        return *move, self.seed, self.policy, self.before_pod, self.after_pod
 
 
 class MovedList(LazyRows[MovedRow]):

@@ -31,10 +31,11 @@ from kschedweb.playground.runs.forms import ComparisonForm, LookForm
 from kschedweb.playground.runs.link_params import carry_params
 from kschedweb.playground.runs.maps import context as maps
 from kschedweb.playground.runs.reports.report import comparison_report
+from kschedweb.playground.runs.tables import MOVED
 from kschedweb.playground.runs.views import asked_like, asked_revision, player_context
 from kschedweb.playground.scenarios.services import scenario_share
 from kschedweb.web.errors import ApplicationError
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_rows, export_table
 from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def _export_file(
 ) -> HttpResponseBase:
     """Return a table as a file: the moved pods, or every measure by policy and seed."""
     if table == "moved":
-        return export_rows(form, f"comparison-{comparison.pk}-moved", moved_pods.HEAD, (row.cells() for row in listed))
+        return export_table(form, f"comparison-{comparison.pk}-moved", MOVED, listed)
     rows = (
         (*line.measure.described, side.label, seed, value, side.runs[seed].engine)
         for line in lines

@@ -39,6 +39,7 @@ from kschedweb.playground.runs.pod_rows import MoveList, PodList
 from kschedweb.playground.runs.reports import (
     provenance,
 )
+from kschedweb.playground.runs.tables import MOVED
 from kschedweb.web.durations import format_duration, format_range
 from kschedweb.web.errors import Conflict
 
@@ -173,7 +174,7 @@ def _moved_listing(listed: moved_pods.MovedList, side: ComparedPolicy) -> Listin
         f"moved under {side.label}",
         f"Pods that go elsewhere under {side.label}",
         ["pod", "what", "reference node", "node", "by plugin", "lead (points)", "said", "follows others", "seed"],
-        [list(row.cells()[:9]) for row in listed[:MOST_ROWS]],
+        [MOVED.export_row(row)[:9] for row in listed[:MOST_ROWS]],
         len(listed),
         "No pod goes elsewhere.",
     )
