@@ -99,14 +99,14 @@ SIZES = Table(
 register_tables(SIZES)
 
 
-def _limit(key: str, label: str) -> Column:
-    """Return the column of a limit, for a container that has one."""
-    return Column(
-        key,
-        label,
-        "number",
-        cell=lambda row: in_column(getattr(row[1], key), row[0]) if row[1].limit else gettext("none"),
-    )
+def _amount(key: str, label: str, *, of_limit: bool = False) -> Column:
+    """Return the column of an amount; one ``of_limit`` is of containers that have a limit."""
+
+    def render(row: tuple[str, SizeAmount]) -> str:
+        resource, amount = row
+        return in_column(getattr(amount, key), resource) if amount.limit or not of_limit else gettext("none")
+
+    return Column(key, label, "number", cell=render)
 
 
 # Rows are a resource and its amount.
@@ -120,15 +120,14 @@ AMOUNTS = RowTable(
             cell_css="name",
             cell=lambda row: gettext("CPU (cores)") if row[0] == "cpu" else gettext("Memory (GiB)"),
         ),
-        *(
-            Column(key, label, "number", cell=lambda row, key=key: in_column(getattr(row[1], key), row[0]))
-            for key, label in (("requested", _("Requested")), ("target", _("Target")), ("lower", _("Lower bound")))
-        ),
+        _amount("requested", _("Requested")),
+        _amount("target", _("Target")),
+        _amount("lower", _("Lower bound")),
         Column(
             "upper", _("Upper bound"), "number", cell=lambda row: _render_upper(row[1], row[0]), absent=_("none yet")
         ),
-        _limit("limit", _("Limit")),
-        _limit("new_limit", _("New limit")),
+        _amount("limit", _("Limit"), of_limit=True),
+        _amount("new_limit", _("New limit"), of_limit=True),
     ),
     css="",
 )

@@ -96,12 +96,12 @@ class TableNode(Node):
     def render(self, context: Context) -> SafeString:
         """Draw the table, as lists/table.html says."""
         # A report that is a file has no request.
-        request = context.get("request")
+        request: HttpRequest | None = context.get("request")
         options = {name: option.resolve(context) for name, option in self.options.items()}
         table, choice = self.table.resolve(context), None
         if isinstance(table, str):
             table = tables.get_table(table)
-        if isinstance(table, tables.Table):
+        if isinstance(table, tables.Table) and request is not None:
             choice = _load_choice(request, table.name)
         unknown_cells = self.cells.keys() - FURTHER_CELLS - {column.key for column in table.columns}
         assert not unknown_cells, f"{table.name} has no columns {unknown_cells}"
@@ -115,7 +115,7 @@ class TableNode(Node):
             "css": " ".join(["table cards-below", *options.get("css", table.css).split(), *hidden]),
             "table": table,
             "label": options.get("label") or table.title,
-            "ignored": table.ignored(request.GET) if choice else [],
+            "ignored": table.ignored(request.GET) if request and choice else [],
         }
         drawn["rows"] = drawing.draw_rows(
             table, columns, self.rows.resolve(context) or (), self.cells, context, options
