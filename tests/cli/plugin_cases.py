@@ -54,7 +54,7 @@ def required(kind: str, labels: dict[str, str]) -> Json:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "claim-1"}]}
+CLAIMING: dict[str, Any] = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "claim-1"}]}
 DEVICES = "resource.k8s.io/v1"
 
 

@@ -147,7 +147,9 @@ class GroupOfTreeSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     namespace = serializers.CharField()
     name = serializers.CharField()
-    parent = serializers.CharField(allow_blank=True, help_text="Name of the CompositePodGroup above it; '': the root.")
+    parent = serializers.CharField(  # type: ignore[assignment]
+        allow_blank=True, help_text="Name of the CompositePodGroup above it; '': the root."
+    )
     min_count = serializers.IntegerField(
         allow_null=True, help_text="How many of its groups, or pods, must be placed; null: it is no gang."
     )

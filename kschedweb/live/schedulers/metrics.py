@@ -198,7 +198,7 @@ class Instruments:
 
     def count_incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Add the pods that entered queues; ``counts`` are totals since the run began, by queue and event."""
-        self._increase(INCOMING, counts)
+        self._increase(INCOMING, counts.items())
 
     def count_incoming_entities(self, counts: Mapping[tuple[str, str, str], int], label: str) -> None:
         """Add the entities that entered queues; ``counts`` are totals, by queue, event and kind.
@@ -208,12 +208,12 @@ class Instruments:
         if label:
             self._increase(
                 INCOMING_ENTITIES,
-                {(queue, event, *_place_kind(kind, label)): count for (queue, event, kind), count in counts.items()},
+                (((queue, event, *_place_kind(kind, label)), count) for (queue, event, kind), count in counts.items()),
             )
 
-    def _increase(self, counter: Counter, totals: Mapping[tuple[str, ...], int]) -> None:
+    def _increase(self, counter: Counter, totals: Iterable[tuple[tuple[str, ...], int]]) -> None:
         # A counter of Prometheus cannot be set, only increased, so the last totals are remembered.
-        for labels, count in totals.items():
+        for labels, count in totals:
             if news := count - self._incoming.get(labels, 0):
                 counter.labels(*self._whose, *labels).inc(news)
                 self._incoming[labels] = count

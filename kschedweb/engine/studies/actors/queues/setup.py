@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.json_types import Json
@@ -29,15 +30,15 @@ def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> A
     if not has_queues(listed):
         raise ScenarioError([DocumentProblem(FIELD.name, "there is no ClusterQueue among the objects")])
     problems: list[DocumentProblem] = []
-    for kind, changes, apply in (
-        ("quotas", settings.quotas, _replace_quota),
-        ("rules", settings.rules, _replace_rules),
-    ):
-        for place, change in enumerate(changes):
-            try:
-                listed = apply(listed, change)
-            except KeyError as error:
-                problems.append(DocumentProblem(f"{FIELD.name}.{kind}[{place}]", str(error.args[0])))
+    changes: list[tuple[str, Callable[[list[Json]], list[Json]]]] = [
+        *((f"quotas[{place}]", partial(_replace_quota, quota=quota)) for place, quota in enumerate(settings.quotas)),
+        *((f"rules[{place}]", partial(_replace_rules, rules=rules)) for place, rules in enumerate(settings.rules)),
+    ]
+    for name, change in changes:
+        try:
+            listed = change(listed)
+        except KeyError as error:
+            problems.append(DocumentProblem(f"{FIELD.name}.{name}", str(error.args[0])))
     if problems:
         raise ScenarioError(problems)
     notes = tuple(_list_refusals(listed))
