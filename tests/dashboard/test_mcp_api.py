@@ -87,6 +87,10 @@ def count_fitting(rows: list[dict[str, Any]]) -> int:
     return next(row["count"] for row in rows if row["kind"] == "fits")
 
 
+def list_group_states(answer: dict[str, Any]) -> dict[str, str]:
+    return {group["name"]: group["state"] for group in answer["groups"]}
+
+
 def list_chosen(sides: dict[str, Any]) -> set[str]:
     return {side["chosen"] for side in sides.values()}
 
@@ -106,7 +110,7 @@ QUESTIONS: list[tuple[str, str, dict[str, Any], Callable[[Any], Any], Any]] = [
     ("What is scarce on gpu-a-2?", "explain_node", {"node": "gpu-a-2"}, itemgetter("fullest"), "nvidia.com/gpu"),
     ("How many run there?", "explain_node", {"node": "gpu-a-2"}, lambda it: len(it["pods"]), 4),
     ("Is general-a-7 cordoned?", "explain_node", {"node": "general-a-7"}, itemgetter("cordoned"), True),
-    ("Are there groups?", "list_groups", {}, itemgetter("groups"), []),
+    ("Are there groups?", "list_groups", {}, list_group_states, {"nightly-join": "incomplete", "training": "pending"}),
     ("How many pods of 64 GPUs fit?", "capacity", GPUS, itemgetter("count"), 0),
     ("Would revision 1 choose another node?", "compare_policies", TWO, list_chosen, {"gpu-a-2"}),
     ("Does anything wait for approval?", "list_approvals", {}, list, []),

@@ -200,7 +200,7 @@ def test_totals_of_heavy_weights_have_separators(viewer_client: Client, policy: 
     query = {"policy": "heavy", "node": "gpu-a-2", "cell": "NodeResourcesFit"}
     response = viewer_client.get(ADDRESS.format("ml/notebook"), query)
     [title] = [heading.text for heading in elements(response, "h1")]
-    assert re.search(r": \d,\d{3} of 5,800, \d", title)
+    assert re.search(r"\(\d,\d{3} of 5,800\), \d", title)
     assert not re.search(r"\d{4,} (ahead|behind)|<td[^>]*>\d{4}", text(response))
 
 

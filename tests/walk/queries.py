@@ -17,7 +17,7 @@ LARGER = {
     "REST watermark-skew": 16, "REST watermark-source": 11,
     "page approval": 16, "page approvals": 16, "page comparison": 18, "page decision": 23, "page decision:stuck": 23,
     "page pod-group": 18, "page pod-group:off": 18,
-    "page costs": 18, "page costs:workload": 18,
+    "page cluster": 19, "page costs": 18, "page costs:workload": 18,
     "page decision:classic": 26, "page decision:classic-stuck": 21, "page live-shadow": 17, "page nodes": 20,
     "page nodes:state": 20, "page nodes:none": 20, "page pods:reason": 21, "page overview": 31,
     "page right-sizing-apply": 16,

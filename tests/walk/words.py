@@ -49,7 +49,7 @@ OWN_WORDS = re.compile(
       | ^storageclasses: | ,\ \d{4}-\d\d-\d\d\ \d\d:\d\d\ UTC | ^Fit\ (scoring|weight)$
       | ^pod\ group\ is\ unschedulable, | ^\s*\{labels?:
       | ^no\ nodes\ available\ to | \(\d+\)\ cannot\ be\ satisfied: | ^pool=gpu$
-      | ^cannot\ delete\  | would\ fit\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \(
+      | ^cannot\ delete\  | ^fits\ now$ | nothing\ to\ do\ here$ | ^Profiles\ \( | ^Classic\ \(
       | ^crane-scheduler\ \(
     """,
     re.VERBOSE,

@@ -92,6 +92,7 @@ SIZES = Table(
         ),
         *file_columns("samples"),
     ),
+    marks={"data-container": "name"},
     css="wrap-heads",
     page="right-sizing",
     also=("ordering", "method", "search", "show", "namespace"),
