@@ -43,9 +43,9 @@ PODS = Table(
     (
         Column("name", _("Pod"), sort="name", cell_css="name", exported=False),
         Column("namespace", _("Namespace"), sort="namespace", value="row.namespace"),
-        *file_columns("name", of="row"),
+        *file_columns("name", path="row"),
         Column("node", _("Node"), sort="node", value="row.node", cell_css="node"),
-        *file_columns("pending", "gated", "phase", "scheduler_name", "priority", "owner", "pod_group", of="row"),
+        *file_columns("pending", "gated", "phase", "scheduler_name", "priority", "owner", "pod_group", path="row"),
         Column("scheduler", _("What the scheduler says"), cell_css="message", exported=False),
         Column(
             "cpu", _("CPU (cores)"), "number", sort="cpu", value="row.cpu_request", form="cores", file="cpu_request"
@@ -63,7 +63,7 @@ PODS = Table(
         Column(
             "age", _("Age"), sort="created", value="row.created_at", form="age", cell_css="nowrap", file="created_at"
         ),
-        *file_columns("message", of="row"),
+        *file_columns("message", path="row"),
         Column("decision", value=_read_decision),
     ),
     page="pods",

@@ -37,7 +37,7 @@ def draw_rows(
     options: Mapping[str, Any],
 ) -> SafeString:
     """Return the body of the table, with the page's own ``cells`` by the keys of their columns."""
-    unit, each = options.get("unit", ""), options.get("each", "row").split()
+    unit, row_names = options.get("unit", ""), options.get("each", "row").split()
     names = columns[0].key if table.names == "" else table.names
     heads = [
         (column, _cell_attributes(column), column.head(unit) if not column.spoken else "", column.key == names)
@@ -48,15 +48,16 @@ def draw_rows(
     for number, row in enumerate(rows, 1):
         # One mapping for all rows, where {% ifchanged %} keeps what it compares.
         place |= {"counter": number, "counter0": number - 1, "first": number == 1}
-        parts = dict(zip(each, row, strict=True)) if len(each) > 1 else {each[0]: row}  # type: ignore[call-overload]
+        row_values: Any = row if len(row_names) > 1 else [row]
+        parts = dict(zip(row_names, row_values, strict=True))
         with context.push(**{"row": row, "forloop": place, **parts}):
-            rest = cells["rest"].render(context).strip() if "rest" in cells else ""
+            joint_cell = cells["rest"].render(context).strip() if "rest" in cells else ""
             drawn = [
                 _draw_cell(head, draw_value(column, row, cells.get(column.key), context))
-                for column, *head in (heads[:1] if rest else heads)
+                for column, *head in (heads[:1] if joint_cell else heads)
             ]
-            if rest:
-                drawn.append(format_html('<td colspan="{}">{}</td>', len(heads) - 1, mark_safe(rest)))  # noqa: S308
+            if joint_cell:
+                drawn.append(format_html('<td colspan="{}">{}</td>', len(heads) - 1, mark_safe(joint_cell)))  # noqa: S308
             marks = f" {cells['marks'].render(context).strip()}" if "marks" in cells else _draw_marks(table, row)
             above, below = (cells[key].render(context) if key in cells else "" for key in ("above", "below"))
             lines.append(f"{above}<tr{marks}>{''.join(drawn)}</tr>{below}")

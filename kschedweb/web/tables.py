@@ -93,9 +93,9 @@ class Column:
         return f"{self.label} ({unit})" if self.measured and unit else self.label
 
 
-def file_columns(*keys: str, of: str = "") -> tuple[Column, ...]:
-    """Return columns that only files have; ``of`` is the path to what has their values."""
-    return tuple(Column(key, value=f"{of}.{key}" if of else "") for key in keys)
+def file_columns(*keys: str, path: str = "") -> tuple[Column, ...]:
+    """Return columns that only files have; ``path`` leads to what has their values."""
+    return tuple(Column(key, value=f"{path}.{key}" if path else "") for key in keys)
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,10 @@ def _amounts(resource: str, requested: str, target: str, bounds: str, saved: str
         lower, upper = in_column(amount.lower, resource), _render_upper(amount, resource)
         return f"{lower}–{upper}" if size.has_history else None
 
-    shown = f'in_column:"{resource}"'
+    unit_form = f'in_column:"{resource}"'
     return (
-        Column(f"{resource}-requested", requested, "number", value=f"{resource}.requested", form=shown),
-        Column(f"{resource}-target", target, "number", value=read("target"), form=shown, absent=_("No history")),
+        Column(f"{resource}-requested", requested, "number", value=f"{resource}.requested", form=unit_form),
+        Column(f"{resource}-target", target, "number", value=read("target"), form=unit_form, absent=_("No history")),
         Column(f"{resource}-bounds", bounds, "number", cell=render_bounds, exported=False),
         Column(f"{resource}_lower", value=read("lower")),
         Column(f"{resource}_upper", value=read("upper")),
