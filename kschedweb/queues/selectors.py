@@ -43,11 +43,11 @@ def list_history(snapshot: Snapshot, key: str) -> list[WorkloadStep]:
     created = None if raw is None else find_creation(raw)
     if raw is None or created is None:
         return []
-    until = snapshot.moment or snapshot.taken_at
+    last = snapshot.moment or snapshot.taken_at
     states: list[tuple[float | None, Json | None]] = []
     if has_recording(snapshot.cluster):
         first = datetime.fromtimestamp(created, UTC) - timedelta(seconds=1)
-        recorded = object_states(snapshot.cluster, "Workload", key, first, until)
+        recorded = object_states(snapshot.cluster, "Workload", key, first, last)
         states = [(state.at.timestamp(), state.raw) for state in recorded]
     return list_steps([*states, (None, raw)])
 

@@ -1,4 +1,4 @@
-"""What a workload's page says to the questions that people asked of Kueue in public, in words."""
+"""Answers of a workload's page, in words, to the questions that people asked of Kueue in public."""
 
 from __future__ import annotations
 

@@ -27,14 +27,14 @@ MOST_BARS = 12
 
 def compare_requests(sizes: Sequence[ContainerSize]) -> Chart | None:
     """Chart the CPU that the first containers in the table's order request, all pods together, and the target."""
-    shown = [size for size in sizes if size.has_history][:MOST_BARS]
-    if not shown:
+    drawn_sizes = [size for size in sizes if size.has_history][:MOST_BARS]
+    if not drawn_sizes:
         return None
-    places = list(range(len(shown)))
-    labels = [f"{size.workload} ({size.container})" for size in shown]
+    places = list(range(len(drawn_sizes)))
+    labels = [f"{size.workload} ({size.container})" for size in drawn_sizes]
     parts = (
-        (gettext("requested"), [size.cpu.requested * size.pods / 1000 for size in shown]),
-        (gettext("target"), [size.cpu.target * size.pods / 1000 for size in shown]),
+        (gettext("requested"), [size.cpu.requested * size.pods / 1000 for size in drawn_sizes]),
+        (gettext("target"), [size.cpu.target * size.pods / 1000 for size in drawn_sizes]),
     )
     bars = [
         go.Bar(
@@ -48,7 +48,7 @@ def compare_requests(sizes: Sequence[ContainerSize]) -> Chart | None:
         for name, amounts in parts
     ]
     layout = go.Layout(**bar_layout(labels, gettext("CPU of all pods"), mode="group", row=34, letters=36))
-    return Chart.of_table(make_figure(bars, layout), len(shown))
+    return Chart.of_table(make_figure(bars, layout), len(drawn_sizes))
 
 
 def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) -> Chart | None:

@@ -214,8 +214,8 @@ def jobs_chart(outcome: RunOutcome) -> Chart | None:
 
 def _waited(course: figures.JobCourse, end: float) -> float:
     """Return the seconds in which a job had no quota."""
-    until = end if course.ended is None else course.ended
-    return until - course.queued - sum((until if stop is None else stop) - start for start, stop in course.spells)
+    end_time = end if course.ended is None else course.ended
+    return end_time - course.queued - sum((end_time if stop is None else stop) - start for start, stop in course.spells)
 
 
 def _draw_bars(

@@ -171,12 +171,12 @@ def check_queues(entry: RunPolicy, revision: ScenarioRevision, path: str) -> Run
     """
     if not entry.queues or not at_hand(revision, seed=1):
         return entry
-    known = list_queue_settings(revision)
-    if not known:
+    settings = list_queue_settings(revision)
+    if not settings:
         raise ApplicationError.at(path, "The scenario has no quota queues: add the key queues to it.")
-    missing = [setting for setting in entry.queues if setting not in known]
+    missing = [setting for setting in entry.queues if setting not in settings]
     if missing:
-        queues = ", ".join(dict.fromkeys(setting.partition("/")[0] for setting in known if "/" in setting))
+        queues = ", ".join(dict.fromkeys(setting.partition("/")[0] for setting in settings if "/" in setting))
         raise ApplicationError.at(path, f"The scenario has no {missing[0][:200]}; it has the queues {queues}.")
     return entry
 

@@ -1,4 +1,4 @@
-"""What can be varied, with initial ranges: weights of score plugins, arguments of plugins, and quotas of a scenario.
+"""Dimensions of sweeps with initial ranges: weights of score plugins, arguments of plugins, and quotas of a scenario.
 
 For a classic policy these are weights of priorities, and arguments of predicates and priorities.
 """

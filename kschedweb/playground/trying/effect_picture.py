@@ -183,10 +183,10 @@ def _join_small_zones(flows: Counter[tuple[str, str]]) -> Counter[tuple[str, str
     if len(totals) <= MOST_ZONES:
         return flows
     large = {zone for zone, _ in totals.most_common(MOST_ZONES - 1)}
-    rest = gettext("other zones")
+    other_zones = gettext("other zones")
     joined: Counter[tuple[str, str]] = Counter()
     for (source, target), pods in flows.items():
-        joined[source if source in large else rest, target if target in large else rest] += pods
+        joined[source if source in large else other_zones, target if target in large else other_zones] += pods
     return joined
 
 

@@ -1,4 +1,4 @@
-"""What happened to a Workload and why: from its conditions, and from its earlier states where they were recorded."""
+"""The history of a Workload, and why: from its conditions, and from its earlier states where they were recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedweb.engine.values import dataclass
 
 
 class StepKind(StrEnum):
-    """What happened to a Workload."""
+    """Something that happened to a Workload."""
 
     CREATED = "created"
     WAITS = "waits"
@@ -138,12 +138,12 @@ def _drop_repeated(steps: Iterable[WorkloadStep]) -> Iterator[WorkloadStep]:
     """Yield the steps without one of a kind that says again what the last one of that kind said."""
     last: dict[StepKind, tuple[str, str]] = {}
     for step in steps:
-        said = step.reason, step.message
-        if step.kind is StepKind.WAITS and last.get(step.kind) == said:
+        message = step.reason, step.message
+        if step.kind is StepKind.WAITS and last.get(step.kind) == message:
             continue
         if step.kind in (StepKind.QUOTA, StepKind.CREATED):
             last.pop(StepKind.WAITS, None)
-        last[step.kind] = said
+        last[step.kind] = message
         yield step
 
 

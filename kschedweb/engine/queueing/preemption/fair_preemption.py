@@ -109,12 +109,12 @@ class TargetQueueOrdering:
 
     def _note_tie(self, cohorts: list[Cohort]) -> None:
         """Note cohorts of equal shares if more than one of them has candidates."""
-        asked = tuple(
+        tied = tuple(
             cohort.name for cohort in cohorts if any(self.has_candidate(queue) for queue in cohort.subtree_queues())
         )
         assert self._context.journal is not None
-        if len(asked) > 1 and asked not in self._context.journal.ties:
-            self._context.journal.ties.append(asked)
+        if len(tied) > 1 and tied not in self._context.journal.ties:
+            self._context.journal.ties.append(tied)
 
     def find_compared_nodes(self, target: ClusterQueueSnapshot) -> tuple[QuotaNode, QuotaNode]:
         """Return the nodes whose shares are compared: the children of the lowest common cohort (`getAlmostLCAs`)."""

@@ -24,9 +24,9 @@ class PodSetMemo(Generic[V]):
         return len(self._values)
 
     def get(self, pod_sets: tuple[PodSet, ...], compute: Callable[[tuple[PodSet, ...]], V]) -> V:
-        known = self._values.get(id(pod_sets))
-        if known is not None:
-            return known[1]
+        kept = self._values.get(id(pod_sets))
+        if kept is not None:
+            return kept[1]
         value = compute(pod_sets)
         if len(self._values) >= self._limit:
             del self._values[next(iter(self._values))]

@@ -395,7 +395,7 @@ class QuotaQueues(Actor):
 
     def _run_cycles(self, now: float) -> None:
         """Run cycles until one changes nothing that one before has not tried."""
-        seen: set[tuple[object, ...]] = set()
+        earlier_states: set[tuple[object, ...]] = set()
         for _ in range(MOST_CYCLES):
             checkpoint()
             self._cycle += 1
@@ -407,12 +407,12 @@ class QuotaQueues(Actor):
             self._controllers.pass_checks()
             changed = self._follow_workloads(now) or changed
             if changed:
-                seen.clear()
+                earlier_states.clear()
                 continue
             mark = result.describe_tries()
-            if result.is_idle or mark in seen:
+            if result.is_idle or mark in earlier_states:
                 return
-            seen.add(mark)
+            earlier_states.add(mark)
 
     def _follow_workloads(self, now: float) -> bool:
         """Let jobs follow their Workloads; return true if one was admitted, evicted or released."""

@@ -1,4 +1,4 @@
-"""What is computed of pod sets is remembered by their identity, and not without end."""
+"""Figures computed of pod sets are remembered by their identity, and not without end."""
 
 from __future__ import annotations
 
