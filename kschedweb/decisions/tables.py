@@ -27,7 +27,7 @@ register_tables(
             Column("topology", _("In one domain of"), cell_css="break", verbatim=True),
             Column("priority", _("Priority"), "number"),
         ),
-        marks={"data-group": lambda group: f"{group.namespace}/{group.name}", "data-state": "state"},
+        marks={"data-group": lambda group: f"{group['namespace']}/{group['name']}", "data-state": "state"},
     ),
     RowTable(
         "classic-predicates",
