@@ -57,8 +57,8 @@ def prepare_day() -> PreparedScenario:
         "name": "a day of openb",
         "objects": [
             flavor(),
-            make_queue("ls", 600, 60, **reclaiming),
-            make_queue("be", 400, 30),
+            make_queue("ls", 600, 8, **reclaiming),
+            make_queue("be", 400, 4),
             make_queue("burstable", 50, 4),
             *(local_queue(name) for name in ("ls", "be", "burstable")),
         ],
@@ -87,8 +87,8 @@ def test_teams_wait_for_their_quota_and_less_of_it_makes_them_wait_longer() -> N
     day = measure()
     assert {name for name in day if name.startswith("queue_wait_p99_")} >= {"queue_wait_p99_ls", "queue_wait_p99_be"}
     assert day["jobs_evicted_reclaimed"] > 0, "LS takes back what BE borrows"
-    tight = measure(f"be/f/{GPU}/nominal=10, ls/f/{GPU}/nominal=20")
-    assert tight["jobs_waiting"] > day["jobs_waiting"]
+    tight = measure(f"be/f/{GPU}/nominal=3, ls/f/{GPU}/nominal=6")
+    assert tight["queue_wait_p99_burstable"] > day["queue_wait_p99_burstable"]
     assert tight[f"quota_used_{GPU}"] > day[f"quota_used_{GPU}"]
     alone = measure("be/cohort=, ls/cohort=")
     assert alone["jobs_evicted"] == 0.0
