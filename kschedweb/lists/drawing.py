@@ -58,9 +58,11 @@ def draw_rows(
             ]
             if joint_cell:
                 drawn.append(format_html('<td colspan="{}">{}</td>', len(heads) - 1, mark_safe(joint_cell)))  # noqa: S308
+            # Words of two cells are apart where a row is read or copied as text.
+            words = "\n".join(drawn)
             marks = f" {cells['marks'].render(context).strip()}" if "marks" in cells else _draw_marks(table, row)
             above, below = (cells[key].render(context) if key in cells else "" for key in ("above", "below"))
-            lines.append(f"{above}<tr{marks}>{''.join(drawn)}</tr>{below}")
+            lines.append(f"{above}<tr{marks}>{words}</tr>{below}")
     absent = cells["absent"].render(context) if "absent" in cells else options.get("absent")
     if not lines and absent:
         lines.append(format_html('<tr><td colspan="{}">{}</td></tr>', str(len(columns)), absent))

@@ -119,7 +119,7 @@ def test_equal_nodes_are_said_to_be_taken_in_turn(
     classic()
     answer = viewer.get(ADDRESS.format("default/p"), {"policy": "old"}).context["answer"]
     assert answer.title == "p fits now: a scores best (100,038 of 100,070), tied with 1 other node"
-    assert "chosen in turn from pod to pod" in " ".join(answer.details)
+    assert "take turns from pod to pod" in " ".join(answer.details)
 
 
 def test_extenders_and_what_is_never_asked_are_said(
