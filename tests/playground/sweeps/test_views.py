@@ -127,7 +127,7 @@ def test_several_objectives_make_a_front_that_is_exported_too(client_as: Clients
     page = client.get(f"/sweeps/{sweep.pk}/")
     front = sum(row.front for row in page.context["results"].rows)
     assert front > 1
-    assert f"Best trade-offs: {front} trials" in page_text(page)
+    assert f"Best trade-offs: {front} of 8 trials" in page_text(page)
     save = f"form[action=/sweeps/{sweep.pk}/save/]"
     assert not elements(page, save)
     assert elements(client_as("editor").get(f"/sweeps/{sweep.pk}/"), save)
