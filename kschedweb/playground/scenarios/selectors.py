@@ -29,7 +29,7 @@ from kschedweb.engine.studies.actors.queues.setting_paths import (
     list_values,
     read_settings,
 )
-from kschedweb.engine.studies.actors.queues.setup import QUEUE_KINDS, prepare_queues
+from kschedweb.engine.studies.actors.queues.setup import QUOTA_KINDS, prepare_queues
 from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError
 from kschedweb.engine.studies.document.parts import NONE as NO_USE
 from kschedweb.engine.studies.document.parts import UsageSource
@@ -85,7 +85,7 @@ def list_queue_settings(revision: ScenarioRevision) -> dict[str, Value]:
     settings = None if document is None else document.actors.get(QUEUES.name)
     if document is None or settings is None:
         return {}
-    queues = [raw for raw in (*load_base(revision).objects, *document.objects) if raw.get("kind") in QUEUE_KINDS]
+    queues = [raw for raw in (*load_base(revision).objects, *document.objects) if raw.get("kind") in QUOTA_KINDS]
     try:
         part = prepare_queues(queues, settings)
     except ScenarioError as error:

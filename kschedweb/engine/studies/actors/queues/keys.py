@@ -80,6 +80,8 @@ QUOTA = Struct(
     ),
     make=QuotaSettings,
 )
+# Where an object of Kueue has an amount of its quota.
+AMOUNT_KEYS = {"nominal": "nominalQuota", "borrowingLimit": "borrowingLimit", "lendingLimit": "lendingLimit"}
 FUNGIBILITY = (MAY_STOP_SEARCH, TRY_NEXT_FLAVOR)
 RULES = Struct(
     "RulesOf",
@@ -113,6 +115,18 @@ RULES = Struct(
     ),
     make=QueueRules,
 )
+# Where the spec of a ClusterQueue, and of a Cohort as far as it has them, has its rules.
+RULE_PLACES = {
+    "queueingStrategy": ("queueingStrategy",),
+    "withinClusterQueue": ("preemption", "withinClusterQueue"),
+    "reclaimWithinCohort": ("preemption", "reclaimWithinCohort"),
+    "borrowWithinCohort": ("preemption", "borrowWithinCohort", "policy"),
+    "whenCanBorrow": ("flavorFungibility", "whenCanBorrow"),
+    "whenCanPreempt": ("flavorFungibility", "whenCanPreempt"),
+    "weight": ("fairSharing", "weight"),
+}
+# Its cohort, in the newest version and before.
+COHORT_KEYS = {"ClusterQueue": ("cohortName", "cohort"), "Cohort": ("parentName", "parent")}
 QUEUES = Struct(
     "QueuesOf",
     "Kueue 0.19.2 admits jobs that name a LocalQueue of the objects.",

@@ -7,23 +7,30 @@ A path is a queue, a flavor, a resource and one of AMOUNTS; a queue and one of R
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, EnumChoice
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects
 from kschedweb.engine.objects.quantity import NANO, read_quantity
-from kschedweb.engine.studies.actors.queues.keys import FIELD, QUEUES, QUOTA, RULES, QueueSettings
-from kschedweb.engine.studies.actors.queues.setup import QUEUE_KINDS
+from kschedweb.engine.queueing.quota.objects import TRY_NEXT_FLAVOR
+from kschedweb.engine.studies.actors.queues.keys import (
+    AMOUNT_KEYS,
+    COHORT_KEYS,
+    FIELD,
+    QUEUES,
+    RULE_PLACES,
+    RULES,
+    QueueSettings,
+)
+from kschedweb.engine.studies.actors.queues.setup import QUOTA_KINDS
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.values import dataclass
 
 FAIR_SHARING = "fairSharing"
-AMOUNTS = tuple(field.name for field in QUOTA.fields[3:])
+AMOUNTS = tuple(AMOUNT_KEYS)
 RULE_NAMES = tuple(field.name for field in RULES.fields[1:])
-# Keys of an object's quota by those of AMOUNTS.
-_QUOTA_KEYS = {"nominal": "nominalQuota", "borrowingLimit": "borrowingLimit", "lendingLimit": "lendingLimit"}
 _IS_PATH = re.compile(r"[a-z0-9][a-z0-9.-]*/[^\[\]]+")
 # Larger values stay text, such as 64Gi.
 LARGEST = 2**31 - 1
@@ -138,7 +145,7 @@ def list_values(objects: Iterable[Json], settings: QueueSettings | None = None) 
     fair = None if settings is None else settings.fair_sharing
     values: dict[str, Value] = {FAIR_SHARING: bool(fair)}
     for raw in objects:
-        if raw.get("kind") in QUEUE_KINDS and str(raw.get("apiVersion", "")).startswith("kueue"):
+        if raw.get("kind") in QUOTA_KINDS and str(raw.get("apiVersion", "")).startswith("kueue"):
             try:
                 values.update(_list_own_values(raw))
             except ObjectError:
@@ -153,25 +160,24 @@ def _list_own_values(raw: Json) -> Iterator[tuple[str, Value]]:
         for flavor in get_objects(group, "flavors"):
             for resource in get_objects(flavor, "resources"):
                 at = f"{name}/{flavor.get('name')}/{resource.get('name')}"
-                for amount, key in _QUOTA_KEYS.items():
+                for amount, key in AMOUNT_KEYS.items():
                     yield f"{at}/{amount}", _plain_amount(resource.get(key))
-    sharing = get_mapping(spec, "fairSharing")
-    if raw["kind"] == "Cohort":
-        yield f"{name}/cohort", spec.get("parentName") or spec.get("parent") or ""
-    else:
-        preemption, fungibility = get_mapping(spec, "preemption"), get_mapping(spec, "flavorFungibility")
-        yield f"{name}/cohort", spec.get("cohortName") or spec.get("cohort") or ""
-        for path, value in (
-            ("queueingStrategy", spec.get("queueingStrategy")),
-            ("withinClusterQueue", preemption.get("withinClusterQueue")),
-            ("reclaimWithinCohort", preemption.get("reclaimWithinCohort")),
-            ("borrowWithinCohort", get_mapping(preemption, "borrowWithinCohort").get("policy")),
-            ("whenCanBorrow", fungibility.get("whenCanBorrow")),
-            ("whenCanPreempt", fungibility.get("whenCanPreempt") or "TryNextFlavor"),
-        ):
+    yield f"{name}/cohort", next(filter(None, map(spec.get, COHORT_KEYS[raw["kind"]])), "")
+    for rule, place in RULE_PLACES.items():
+        if rule == "weight":
+            yield f"{name}/{rule}", _plain_amount(_find_value(spec, place, 1))
+        elif raw["kind"] == "ClusterQueue":
             # The first choice is Kueue's default, but for whenCanPreempt.
-            yield f"{name}/{path}", value or list_choices(f"{name}/{path}")[0]
-    yield f"{name}/weight", _plain_amount(sharing.get("weight", 1))
+            default = TRY_NEXT_FLAVOR if rule == "whenCanPreempt" else list_choices(f"{name}/{rule}")[0]
+            yield f"{name}/{rule}", _find_value(spec, place, "") or default
+
+
+def _find_value(parent: Json, place: Sequence[str], default: Value) -> Value:
+    """Return the value at a place below a mapping, or ``default`` if there is none."""
+    *above, key = place
+    for part in above:
+        parent = get_mapping(parent, part)
+    return parent.get(key, default)
 
 
 def _plain_amount(raw: Any) -> Value:

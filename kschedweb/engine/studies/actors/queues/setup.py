@@ -15,11 +15,22 @@ from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
 from kschedweb.engine.simulation.quota_queues.actor import QueueingSetup
 from kschedweb.engine.studies.actors.preparing import ActorPart, ScenarioActor
-from kschedweb.engine.studies.actors.queues.keys import FIELD, QueueRules, QueueSettings, QuotaSettings
+from kschedweb.engine.studies.actors.queues.keys import (
+    AMOUNT_KEYS,
+    COHORT_KEYS,
+    FIELD,
+    QUOTA,
+    RULE_PLACES,
+    RULES,
+    QueueRules,
+    QueueSettings,
+    QuotaSettings,
+)
 from kschedweb.engine.studies.document.document import ScenarioError
 
 NAMESPACED = frozenset({"LocalQueue", "Workload"})
-QUEUE_KINDS = ("ClusterQueue", "Cohort")
+# Kinds of objects that have quotas.
+QUOTA_KINDS = tuple(COHORT_KEYS)
 
 
 def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> ActorPart:
@@ -61,13 +72,13 @@ def _with_namespace(raw: Json) -> Json:
 def _replace_quota(objects: list[Json], quota: QuotaSettings) -> list[Json]:
     """Return the objects with another quota; raise KeyError with a message if there is none of the name."""
     _require_queue(objects, quota.queue)
-    replaced = [_change_quota(raw, quota) if raw.get("kind") in QUEUE_KINDS else raw for raw in objects]
+    replaced = [_change_quota(raw, quota) if raw.get("kind") in QUOTA_KINDS else raw for raw in objects]
     if all(new is old for new, old in zip(replaced, objects, strict=True)):
         raise KeyError(f"{quota.queue} has no quota for {quota.resource} in flavor {quota.flavor}")
     return replaced
 
 
-def _require_queue(objects: Sequence[Json], queue: str, kinds: tuple[str, ...] = QUEUE_KINDS) -> None:
+def _require_queue(objects: Sequence[Json], queue: str, kinds: tuple[str, ...] = QUOTA_KINDS) -> None:
     """Raise KeyError with a message unless one of the objects is the queue."""
     queues = [raw for raw in objects if raw.get("kind") in kinds]
     names = sorted({str(get_mapping(raw, "metadata").get("name")) for raw in queues})
@@ -79,7 +90,7 @@ def _replace_rules(objects: list[Json], rules: QueueRules) -> list[Json]:
     """Return the objects with other rules of a queue; raise KeyError with a message if there is none of the name."""
     # A Cohort has a place and a weight alone.
     suits_cohorts = replace(rules, cohort=None, weight=None) == QueueRules(rules.queue)
-    kinds = QUEUE_KINDS if suits_cohorts else QUEUE_KINDS[:1]
+    kinds = QUOTA_KINDS if suits_cohorts else QUOTA_KINDS[:1]
     _require_queue(objects, rules.queue, kinds)
     return [
         _change_rules(raw, rules)
@@ -92,31 +103,21 @@ def _replace_rules(objects: list[Json], rules: QueueRules) -> list[Json]:
 def _change_rules(raw: Json, rules: QueueRules) -> Json:
     spec = dict(get_mapping(raw, "spec"))
     if rules.cohort is not None:
-        names = ("parentName", "parent") if raw["kind"] == "Cohort" else ("cohortName", "cohort")
-        spec = {key: value for key, value in spec.items() if key not in names}
-        spec |= {names["v1beta1" in str(raw.get("apiVersion")) and raw["kind"] != "Cohort"]: rules.cohort}
-    if rules.queueing_strategy is not None:
-        spec["queueingStrategy"] = rules.queueing_strategy
-    preemption = {
-        "withinClusterQueue": rules.within_cluster_queue,
-        "reclaimWithinCohort": rules.reclaim_within_cohort,
-        "borrowWithinCohort": None
-        if rules.borrow_within_cohort is None
-        else {
-            **get_mapping(get_mapping(spec, "preemption"), "borrowWithinCohort"),
-            "policy": rules.borrow_within_cohort,
-        },
-    }
-    fungibility = {"whenCanBorrow": rules.when_can_borrow, "whenCanPreempt": rules.when_can_preempt}
-    for part, values in (
-        ("preemption", preemption),
-        ("flavorFungibility", fungibility),
-        ("fairSharing", {"weight": rules.weight}),
-    ):
-        given = {key: value for key, value in values.items() if value is not None}
-        if given:
-            spec[part] = {**get_mapping(spec, part), **given}
+        newest, former = COHORT_KEYS[raw["kind"]]
+        spec = {key: value for key, value in spec.items() if key not in (newest, former)}
+        is_former = raw["kind"] == "ClusterQueue" and "v1beta1" in str(raw.get("apiVersion"))
+        spec[former if is_former else newest] = rules.cohort
+    for name, place in RULE_PLACES.items():
+        value = getattr(rules, RULES.by_name[name].in_python)
+        if value is not None:
+            spec = _with_value(spec, place, value)
     return {**raw, "spec": spec}
+
+
+def _with_value(parent: Json, place: Sequence[str], value: str) -> Json:
+    """Return the mapping with another value at a place below it."""
+    key, *below = place
+    return {**parent, key: _with_value(get_mapping(parent, key), below, value) if below else value}
 
 
 def _change_quota(raw: Json, quota: QuotaSettings) -> Json:
@@ -135,12 +136,8 @@ def _change_quota(raw: Json, quota: QuotaSettings) -> Json:
 
 
 def _list_amounts(quota: QuotaSettings) -> dict[str, str]:
-    amounts = {
-        "nominalQuota": quota.nominal,
-        "borrowingLimit": quota.borrowing_limit,
-        "lendingLimit": quota.lending_limit,
-    }
-    return {name: amount for name, amount in amounts.items() if amount is not None}
+    amounts = {key: getattr(quota, QUOTA.by_name[name].in_python) for name, key in AMOUNT_KEYS.items()}
+    return {key: amount for key, amount in amounts.items() if amount is not None}
 
 
 def _list_refusals(objects: Sequence[Json]) -> Iterator[str]:
