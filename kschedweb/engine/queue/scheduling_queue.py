@@ -177,8 +177,7 @@ class SchedulingQueue:
         while True:
             queued = self.active.pop()
             if queued is None and (queued := self.backoff.pop_early()) is not None:
-                self._cause = POPPED_EARLY
-                self._count_incoming("active", queued)
+                self._count_incoming("active", queued, POPPED_EARLY)
             if queued is None or self._mark_in_flight(queued):
                 return queued
 
@@ -375,11 +374,8 @@ class SchedulingQueue:
             queued.attempts, queued.unschedulable, queued.errors = queued.attempts + 1, queued.unschedulable + 1, 0
             queued.queued, queued.expires, queued.flushed = now, None, False
             self.unschedulable.add(queued)
-        for queued in listed:
-            self._cause = UNSCHEDULABLE_TIMEOUT.name
-            self._count_incoming("active", queued, Strategy.AFTER_BACKOFF)
-            self._cause = FAILED
-            self._count_incoming("unschedulable", queued, Strategy.SKIP)
+            self._count_incoming("active", queued, UNSCHEDULABLE_TIMEOUT.name, Strategy.AFTER_BACKOFF)
+            self._count_incoming("unschedulable", queued, FAILED, Strategy.SKIP)
         return now
 
     def next_flush(self, now: float) -> float | None:
@@ -422,7 +418,7 @@ class SchedulingQueue:
         self.unschedulable.remove(queued.key)
         self.backoff.remove(queued.key)
         self.active.add_or_update(queued.key, queued)
-        self._count_incoming("active", queued, strategy)
+        self._count_incoming("active", queued, self._cause, strategy)
         if nominate:
             for member in queued.members:
                 self.nominator.add_nominated_pod(member.pod, member.pod.nominated_node)
@@ -434,22 +430,22 @@ class SchedulingQueue:
             return False
         self.unschedulable.remove(queued.key)
         self.backoff.add(queued)
-        self._count_incoming("backoff", queued, strategy)
+        self._count_incoming("backoff", queued, self._cause, strategy)
         return True
 
     def _to_unschedulable(self, queued: Queued, strategy: Strategy | None = None) -> None:
         if queued.key not in self.unschedulable:
-            self._count_incoming("unschedulable", queued, strategy)
+            self._count_incoming("unschedulable", queued, self._cause, strategy)
         self.unschedulable.add(queued)
 
-    def _count_incoming(self, part: str, queued: Queued, strategy: Strategy | None = None) -> None:
-        """Count what comes into a part, as `recordIncomingEntitiesMetrics` does.
+    def _count_incoming(self, part: str, queued: Queued, cause: str, strategy: Strategy | None = None) -> None:
+        """Count what comes into a part by a cause, as `recordIncomingEntitiesMetrics` does.
 
         An entity whose ``strategy`` names that part already is not counted again: its pods are.
         """
-        self.incoming[part, self._cause] += len(queued.members)
+        self.incoming[part, cause] += len(queued.members)
         if strategy is None or PART_OF[strategy] != part:
-            self.incoming_entities[part, self._cause, queued.kind] += 1
+            self.incoming_entities[part, cause, queued.kind] += 1
 
     def _passes_pre_enqueue(self, queued: Queued) -> bool:
         """Return true if no PreEnqueue plugin keeps it out. One pod of a group keeps out the group."""
