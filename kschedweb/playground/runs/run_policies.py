@@ -164,21 +164,21 @@ def _with_queues(entry: RunPolicy, text: str, path: str) -> RunPolicy:
     return replace(entry, label=f"{entry.label}+{format_settings(values)}", queues={**(entry.queues or {}), **values})
 
 
-def check_queues(entry: RunPolicy, revision: ScenarioRevision, path: str) -> RunPolicy:
-    """Return ``entry``; raise ApplicationError if the scenario does not have the quota queues that it changes.
+def check_queues(entries: Iterable[RunPolicy], revision: ScenarioRevision, path: str) -> None:
+    """Raise ApplicationError if the scenario does not have the quota queues that one of ``entries`` changes.
 
     For a large cluster only its job can tell.
     """
-    if not entry.queues or not at_hand(revision, seed=1):
-        return entry
+    changed = list(dict.fromkeys(setting for entry in entries for setting in entry.queues or ()))
+    if not changed or not at_hand(revision, seed=1):
+        return
     settings = list_queue_settings(revision)
     if not settings:
         raise ApplicationError.at(path, "The scenario has no quota queues: add the key queues to it.")
-    missing = [setting for setting in entry.queues if setting not in settings]
+    missing = [setting for setting in changed if setting not in settings]
     if missing:
         queues = ", ".join(dict.fromkeys(setting.partition("/")[0] for setting in settings if "/" in setting))
         raise ApplicationError.at(path, f"The scenario has no {missing[0][:200]}; it has the queues {queues}.")
-    return entry
 
 
 def _find_revision(reference: str, path: str) -> Revision:

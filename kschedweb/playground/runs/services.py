@@ -83,7 +83,8 @@ def run_start(
         checked = check_accepted(document, process, label or "The policy", "document")
         entry = RunPolicy(label or "not saved", checked, process, None)
     else:
-        entry = check_queues(entry_named(policy, "policy", policies_by_label, version=version), revision, "policy")
+        entry = entry_named(policy, "policy", policies_by_label, version=version)
+        check_queues([entry], revision, "policy")
     run = _create_run(user, revision, entry, seeds_checked([seed])[0])
     audit.record(user, "run.started", run, f"{revision.scenario.name} under {entry.label}")
     return run
@@ -111,9 +112,8 @@ def comparison_start(
         entry_named(policy, "policies", policies_by_label, version=version) if isinstance(policy, str) else policy
         for policy in policies
     )
-    entries = [
-        check_queues(entry, revision, "policies") for entry in {entry.label: entry for entry in resolved}.values()
-    ]
+    entries = list({entry.label: entry for entry in resolved}.values())
+    check_queues(entries, revision, "policies")
     if not FEWEST_POLICIES <= len(entries) <= MOST_POLICIES:
         raise ApplicationError.at("policies", f"Choose from {FEWEST_POLICIES} to {MOST_POLICIES} different policies.")
     listed = seeds_checked(seeds)

@@ -110,13 +110,12 @@ def objective_choices(
 
     ``settings`` are those of the scenario's quota queues.
     """
-    resources, document = [CPU, MEMORY], {} if revision is None else revision.document
-    resources += [name for name in _extended_resources(document) if name not in resources]
-    # Without a scenario all parts are offered, since the choice is made later.
+    document = {} if revision is None else revision.document
     paths = [parse_setting_path(path) for path in settings]
-    resources += [path.resource for path in paths if path.resource and path.resource not in resources]
+    resources = (CPU, MEMORY, *_extended_resources(document), *(path.resource for path in paths if path.resource))
     # Queues, not cohorts: only these have a strategy.
     queues = [path.queue for path in paths if path.field == "queueingStrategy"]
+    # Without a scenario all parts are offered, since the choice is made later.
     return list_objectives(
         {BY_RESOURCE.name: list(dict.fromkeys(resources)), BY_QUEUE.name: queues},
         None if revision is None else document,
