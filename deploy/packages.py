@@ -34,8 +34,9 @@ OCI = "application/vnd.oci.image"
 Json = dict[str, Any]
 
 
-def read_version() -> str:
-    return str(yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"])
+def _read_chart() -> Json:
+    metadata: Json = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    return metadata
 
 
 def archive(folder: Path, prefix: str, files: Iterable[Path]) -> bytes:
@@ -65,12 +66,12 @@ def write_plugin(dist: Path) -> Path:
 
 def write_chart(dist: Path) -> list[Path]:
     """Write the chart as `helm package` does, and as an OCI layout that oras, skopeo or crane copies to a registry."""
-    version = read_version()
+    metadata = _read_chart()
+    version = metadata["version"]
     files = sorted(path for path in CHART.rglob("*") if path.is_file() and path.suffix != ".orig")
     layer = archive(CHART, "kschedweb/", files)
     package = dist / f"kschedweb-{version}.tgz"
     package.write_bytes(layer)
-    metadata = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
     layout = dist / "kschedweb-chart"
     config = _write_blob(layout, f"{HELM}.config.v1+json", _json(metadata))
     manifest = {
@@ -107,7 +108,7 @@ def _json(value: Json) -> bytes:
 
 def write_manifests(dist: Path, address: str) -> list[Path]:
     """Write the manifests of a release whose files are at ``address``/releases/download/vVERSION/."""
-    version = read_version()
+    version = _read_chart()["version"]
     facts = {"address": address.rstrip("/"), "version": version}
     facts["files"] = f"{facts['address']}/releases/download/v{version}"
     archives = sorted(path for path in dist.glob("*.tar.gz") if ARCHIVE.fullmatch(path.name))

@@ -46,14 +46,15 @@ def list_groups(request: PageRequest, cluster: str) -> HttpResponse:
     groups = answers.list_groups(request.user, snapshot)
     if isinstance(groups, Question):
         return redirect("decision-answer", groups.pk)
+    page = Paginator(groups, PAGE_SIZE).get_page(request.GET.get("page"))
+    page.object_list = [group | {"blocks": _list_blocks(group)} for group in page.object_list]
     context = {
         "snapshot": snapshot,
         "revision": profiles_only(revision),
         "cluster_name": cluster,
         "rules": services.read_rules(snapshot, revision),
-        "page": (page := Paginator(groups, PAGE_SIZE).get_page(request.GET.get("page"))),
+        "page": page,
     }
-    page.object_list = [group | {"blocks": _list_blocks(group)} for group in page.object_list]
     return render(request, "decisions/groups/list.html", context)
 
 

@@ -135,15 +135,15 @@ def list_steps(states: Iterable[tuple[float | None, Json | None]]) -> list[Workl
 
 
 def _drop_repeated(steps: Iterable[WorkloadStep]) -> Iterator[WorkloadStep]:
-    """Yield the steps without one of a kind that says again what the last one of that kind said."""
-    last: dict[StepKind, tuple[str, str]] = {}
+    """Yield the steps without those that say once more why the Workload still waits."""
+    last_wait: tuple[str, str] | None = None
     for step in steps:
-        message = step.reason, step.message
-        if step.kind is StepKind.WAITS and last.get(step.kind) == message:
-            continue
-        if step.kind in (StepKind.QUOTA, StepKind.CREATED):
-            last.pop(StepKind.WAITS, None)
-        last[step.kind] = message
+        if step.kind is StepKind.WAITS:
+            if last_wait == (step.reason, step.message):
+                continue
+            last_wait = step.reason, step.message
+        elif step.kind in (StepKind.QUOTA, StepKind.CREATED):
+            last_wait = None
         yield step
 
 
