@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,25 @@ from tests.support.kubescheduler import kubeconfig
 pytestmark = [pytest.mark.server, pytest.mark.live]
 PERSON = "reader"
 KINDS = ["token", "certificate", "exec"]
-Ask = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A person's terminal, with a kubeconfig of a kind."""
+
+    kind: str
+    environment: dict[str, str]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, and print how long it takes."""
+        command = [sys.executable, "-m", "kschedweb.cli", *words]
+        begin, used = time.perf_counter(), os.times()
+        process = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300)
+        spent = os.times()
+        cpu = spent.children_user + spent.children_system - used.children_user - used.children_system
+        print(f"{self.kind}: kschedweb {words[0]}: {time.perf_counter() - begin:.1f} s, {cpu:.1f} s of a processor")
+        print(process.stdout)
+        return process
 
 
 def write_certificate(folder: Path) -> None:
@@ -67,8 +86,7 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 
 
 @pytest.fixture
-def ask(plane: ControlPlane, kubectl_program: Path, kind: str, tmp_path: Path) -> Ask:
-    """Run a command with a kubeconfig of ``kind``, and print how long it takes."""
+def terminal(plane: ControlPlane, kubectl_program: Path, kind: str, tmp_path: Path) -> Terminal:
     document = kubeconfig(plane, PERSON)
     if kind == "certificate":
         document["users"][0]["user"] = {
@@ -90,39 +108,29 @@ def ask(plane: ControlPlane, kubectl_program: Path, kind: str, tmp_path: Path) -
         "KUBECONFIG": str(config), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8",
     }  # fmt: skip
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "kschedweb.cli", *words]
-        begin, used = time.perf_counter(), os.times()
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        spent = os.times()
-        cpu = spent.children_user + spent.children_system - used.children_user - used.children_system
-        print(f"{kind}: kschedweb {words[0]}: {time.perf_counter() - begin:.1f} s, {cpu:.1f} s of a processor")
-        print(process.stdout)
-        return process
-
-    run.environment = environment  # type: ignore[attr-defined]
-    return run
+    return Terminal(kind, environment)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_command_answers_by_the_persons_kubeconfig(ask: Ask, plane: ControlPlane, tmp_path: Path) -> None:
+def test_each_command_answers_by_the_persons_kubeconfig(
+    terminal: Terminal, plane: ControlPlane, tmp_path: Path
+) -> None:
     release = plane.release.name
-    why = ask("why", "big")
+    why = terminal.run("why", "big")
     assert why.returncode == 1, why.stderr
     assert f"Answered as kube-scheduler {release} (the cluster is v{release}." in why.stdout
-    answer: Json = json.loads(ask("pending", "-o", "json").stdout)
+    answer: Json = json.loads(terminal.run("pending", "-o", "json").stdout)
     assert [(group["state"], group["pods"]) for group in answer["groups"]] == [
         ("stuck", ["default/big"]),
         ("fits", ["default/fits"]),
     ]
     manifest = tmp_path / "pod.json"
     manifest.write_text(json.dumps(pod("third", requests={"cpu": "3"})))
-    (workload,) = json.loads(ask("fit", "-f", str(manifest), "-o", "json").stdout)["workloads"]
+    (workload,) = json.loads(terminal.run("fit", "-f", str(manifest), "-o", "json").stdout)["workloads"]
     assert workload["fits"] == 2
-    assert json.loads(ask("node", "a", "-o", "json").stdout)["refused"][0]["pods"] == ["default/big"]
+    assert json.loads(terminal.run("node", "a", "-o", "json").stdout)["refused"][0]["pods"] == ["default/big"]
     command = ["env", "--ignore-signal=INT", sys.executable, "-m", "kschedweb.cli", "open", "--no-browser"]
-    environment: dict[str, str] = ask.environment  # type: ignore[attr-defined]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=terminal.environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             begin = time.perf_counter()
             read_and_leave(process, "here")

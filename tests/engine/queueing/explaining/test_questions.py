@@ -65,7 +65,9 @@ def test_of_equal_shares_one_goes_by_chance() -> None:
     answer = explain("10131-tree-fair", "c-new")
     assert answer.evictions is not None
     assert sorted(answer.evictions.tied_cohorts) == ["team-a", "team-b"]
-    assert explain("10131-tree", "c-new").evictions.tied_cohorts == ()  # type: ignore[union-attr]
+    without_shares = explain("10131-tree", "c-new").evictions
+    assert without_shares is not None
+    assert without_shares.tied_cohorts == ()
 
 
 def test_how_long_will_i_wait() -> None:
