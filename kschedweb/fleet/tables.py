@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext
 
 from kschedweb.fleet.filters import FleetFilter
-from kschedweb.web.tables import Column, RowTable, Table, file_columns, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, file_columns, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 FLEET = Table(
@@ -61,7 +61,7 @@ register_tables(
         (
             Column("policy", _("Policies")),
             Column("clusters", _("Clusters"), "number", form="length|grouped"),
-            Column("by", _("Asked by"), value="created_by.username", absent=_("system")),
+            author_column(_("Asked by")),
             Column("when", _("When"), value="created_at", form="age"),
         ),
         css="dense",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.jobs.filters import JobFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -14,7 +14,7 @@ register_tables(
             Column("job", _("Job")),
             Column("state", _("State")),
             Column("progress", _("Progress")),
-            Column("by", _("Started by"), value="created_by.username", absent=_("system")),
+            author_column(_("Started by")),
             Column("created", _("Created"), value="created_at", form="age", cell_css="nowrap"),
             Column("ended", _("Ended"), value="ended_at", form="age", absent="", cell_css="nowrap"),
         ),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from kschedweb.web import moments
 from kschedweb.web.errors import FieldProblem
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django_filters import FilterSet
@@ -91,6 +92,11 @@ class Column:
     def head(self, unit: str = "") -> str:
         """Return the label, with the ``unit`` of the table if the column is measured in it."""
         return f"{self.label} ({unit})" if self.measured and unit else self.label
+
+
+def author_column(label: str, *, path: str = "created_by") -> Column:
+    """Return the column of the user at ``path``; what nobody began is the system's."""
+    return Column("by", label, value=f"{path}.username", absent=_("system"))
 
 
 def file_columns(*keys: str, path: str = "") -> tuple[Column, ...]:

@@ -166,6 +166,7 @@ def test_every_list_has_a_page_of_its_name_and_columns_with_keys_of_their_own() 
     for table in tables.list_tables():
         keys = [column.key for column in table.shown]
         assert len(set(keys)) == len(keys)
+        assert len(set(table.head)) == len(table.head), f"{table.name} as a file"
         assert len(keys) <= 12, "lists.css hides twelve"
         if table.page:
             assert reverse(table.page)

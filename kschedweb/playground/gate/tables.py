@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -16,7 +16,7 @@ register_tables(
             Column("verdict", _("Verdict")),
             Column("baseline", _("Baseline"), value="baseline_title", form="translated"),
             Column("on", _("On"), value="about"),
-            Column("by", _("Asked by"), value="created_by.username", absent=_("system")),
+            author_column(_("Asked by")),
             Column("when", _("When"), value="created_at", form="age"),
         ),
         css="dense",

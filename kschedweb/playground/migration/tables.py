@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 MOVED = RowTable(
@@ -55,7 +55,7 @@ register_tables(
             Column("pods", _("Pods"), "number", value="counts.pods"),
             Column("moves", _("Would move"), "number", value="counts.verdicts.moves"),
             Column("state", _("State")),
-            Column("by", _("Asked by"), value="created_by.username", absent=_("system")),
+            author_column(_("Asked by")),
             Column("when", _("When"), value="created_at", form="age"),
         ),
         css="dense",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.playground.recordings.filters import RecordingFilter
-from kschedweb.web.tables import Column, Table, register_tables
+from kschedweb.web.tables import Column, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -18,7 +18,7 @@ register_tables(
             Column("nodes", _("Nodes"), "number"),
             Column("pods", _("Pods"), "number"),
             Column("size", _("Size (KiB)"), "number", value="kib"),
-            Column("by", _("Started by"), value="created_by.username", absent=_("system")),
+            author_column(_("Started by")),
         ),
         page="recordings",
         filters=RecordingFilter,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 MOVED = RowTable(
@@ -34,7 +34,7 @@ register_tables(
             Column("seed", _("Seed"), "number"),
             Column("comparison", _("Comparison")),
             Column("state", _("State")),
-            Column("by", _("Started by"), value="created_by.username", absent=_("system")),
+            author_column(_("Started by")),
             Column("created", _("Created"), value="created_at", form="age"),
         ),
         page="runs",
@@ -47,7 +47,7 @@ register_tables(
             Column("kind", _("Kind"), value="kind.label"),
             Column("about", _("Scenario or recording")),
             Column("state", _("State")),
-            Column("by", _("Started by"), value="row.created_by.username", absent=_("system")),
+            author_column(_("Started by"), path="row.created_by"),
             Column("created", _("Created"), value="row.created_at", form="age"),
         ),
         page="comparisons",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.playground.scenarios.filters import ScenarioFilter
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -31,7 +31,7 @@ register_tables(
             Column("lines", _("Lines"), "number"),
             Column("size", _("Size (KiB)"), "number", value="kib"),
             Column("uploaded", _("Uploaded"), value="created_at", form="age"),
-            Column("by", _("By"), value="created_by.username", absent=_("system")),
+            author_column(_("By")),
             Column("actions", _("Actions"), spoken=True),
         ),
         css="",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.web.tables import Column, RowTable, Table, register_tables
+from kschedweb.web.tables import Column, RowTable, Table, author_column, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
 register_tables(
@@ -15,7 +15,7 @@ register_tables(
             Column("policy", _("Base policy"), value="label"),
             Column("trials", _("Trials done"), "number"),
             Column("state", _("State")),
-            Column("by", _("Started by"), value="created_by.username", absent=_("system")),
+            author_column(_("Started by")),
             Column("created", _("Created"), value="created_at", form="age"),
         ),
         page="sweeps",

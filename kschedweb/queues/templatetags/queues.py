@@ -28,11 +28,6 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 @register.filter
-def first_of(rows: list[Any], count: int) -> list[Any]:
-    return rows[:count]
-
-
-@register.filter
 def attempt_rows(pod_sets: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Return each pod set with each of its attempts, and with None if it has none."""
     return [(pod_set, attempt) for pod_set in pod_sets for attempt in pod_set["attempts"] or [None]]
