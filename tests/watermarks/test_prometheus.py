@@ -261,4 +261,4 @@ def test_https_to_a_server_that_speaks_http_says_so(odd_server: OddServer) -> No
     https_endpoint = CheckedEndpoint("https", "127.0.0.1", odd_server.port, "127.0.0.1", "")
     error = run_queries(https_endpoint, Secret(server=""), {"it": "up"}, at=AT, seconds=5)["it"]
     assert isinstance(error, PrometheusError)
-    assert "does not speak TLS" in error.detail
+    assert "answers without TLS" in error.detail

@@ -101,4 +101,4 @@ def test_where_nothing_names_a_release_the_upgrade_is_from_1_35(client_as: Calla
     query = parse_qs(urlsplit(f"?{response.context['upgrade']}").query)
     assert (query["baseline_release"], query["release"]) == (["1.35"], ["1.37"])
     text = " ".join(response.content.decode().split())
-    assert "The policy names no release of kube-scheduler, so an upgrade is tried from 1.35" in text
+    assert "Scheduler version unknown. Set it, or try 1.35 → 1.37." in text
