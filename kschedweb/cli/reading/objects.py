@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -139,9 +139,7 @@ def _read_kind(
         path = f"{group}/namespaces/{quote(namespace, safe='')}/{resource}"
     selector = f"&fieldSelector={quote(query)}" if query else ""
     objects: list[Json] = []
-    following = ""
-    while True:
-        page = _parse_page(source.get(f"{path}?limit={PAGE}{selector}{following}"), kind)
+    for page in _iterate_pages(source, f"{path}?limit={PAGE}{selector}", kind):
         items = page.get("items") or []
         if before is not None:
             before(items)
@@ -149,10 +147,18 @@ def _read_kind(
             item["apiVersion"], item["kind"] = kind.api_version, kind.name
             objects.append(reduce_object(item))
         progress.step(f"Reading {kind.resource}: {len(objects):,}")
-        token = (page.get("metadata") or {}).get("continue")
-        if not token:
-            return objects
-        following = f"&continue={quote(token)}"
+    return objects
+
+
+def _iterate_pages(source: ClusterSource, address: str, kind: ObjectKind) -> Iterator[Json]:
+    """Yield the pages of a list. The next one is on its way while the caller works on one. Raises SourceError."""
+    with ThreadPoolExecutor(1) as pool:
+        page = _parse_page(source.get(address), kind)
+        while token := (page.get("metadata") or {}).get("continue"):
+            following = pool.submit(source.get, f"{address}&continue={quote(token)}")
+            yield page
+            page = _parse_page(following.result(), kind)
+        yield page
 
 
 def _parse_page(text: bytes, kind: ObjectKind) -> Json:
