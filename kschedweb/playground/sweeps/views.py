@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 PAGE_SIZE, TRIALS_SHOWN = 50, 15
 # Parts of the form that are not fields of Django; their problems are shown beside them.
 SECTIONS = ("space", "objectives")
-NOTHING_VARIES = f"Tick what varies: from 1 to {MOST_DIMENSIONS} weights, arguments, quotas or other fields."
 
 
 @require_safe
@@ -134,7 +133,10 @@ def _show_errors(form: SweepForm, listed: Sequence[DimensionRow], error: Applica
     for item in remaining:
         section = item["path"].partition("[")[0]
         if section == "space" and not any(row.used for row in listed):
-            sections["space"] = [NOTHING_VARIES]
+            sections["space"] = [
+                gettext("Tick what varies: from 1 to %(most)s weights, arguments, quotas or other fields.")
+                % {"most": MOST_DIMENSIONS}
+            ]
         elif section in SECTIONS:
             sections.setdefault(section, []).append(item["message"])
         else:
