@@ -21,7 +21,7 @@ from kschedweb.clusters.demo import SEED
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.state.columns import Floats
-from kschedweb.watermarks.container_book import book_add
+from kschedweb.watermarks.container_book import ContainerUse, book_add
 from kschedweb.watermarks.figures import AVERAGES, KINDS, MAXIMA, NODE_STATISTICS, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import WITHOUT_OWNER, inventory_make
 from kschedweb.watermarks.models import Resolution
@@ -113,8 +113,8 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
                 cluster=cluster, kind=kind, names=recorded.names, rows=rows, origin=ORIGIN, resolution=resolution
             )
     for resolution, times in ((past, _past_times(last)), (day, _day_times(last))):
-        used = list(containers_used(objects, times))
-        book_add(cluster=cluster, inventory=owned, rows=used, origin=ORIGIN, peaks=resolution)
+        use = containers_used(objects, times)
+        book_add(cluster=cluster, inventory=owned, use=use, origin=ORIGIN, peaks=resolution)
     samples_rollup(cluster=cluster, now=int(last))
 
 
@@ -193,22 +193,20 @@ def _record_figures(
     return DemoFigures(ends, list(place), by_node), DemoFigures(ends, workloads, by_workload)
 
 
-def containers_used(
-    objects: Iterable[Json], times: NDArray[np.int64], seed: int = SEED
-) -> Iterator[tuple[int, dict[tuple[str, str, str], dict[str, float]]]]:
-    """Yield the use of each container at each of ``times`` (seconds of the epoch): a pod's use, split by requests."""
+def containers_used(objects: Iterable[Json], times: NDArray[np.int64], seed: int = SEED) -> ContainerUse:
+    """Return the use of each container at ``times`` (seconds of the epoch): a pod's use, split by requests."""
     nodes, pods, on = _running_pods(list(objects))
     cpu, memory, _, _ = _compute_used(nodes, pods, on, times, seed)
-    parts = []
+    keys, columns, parts = [], [], []
     for column, pod in enumerate(pods):
         amounts = [_parse_amounts(container["resources"]["requests"]) for container in pod["spec"]["containers"]]
         whole = np.maximum(np.sum(amounts, axis=0), 1e-9)
         for container, shares in zip(pod["spec"]["containers"], np.array(amounts) / whole, strict=True):
-            key = pod["metadata"]["namespace"], pod["metadata"]["name"], container["name"]
-            parts.append((key, column, *shares.tolist()))
-    for row, at in enumerate(times.tolist()):
-        cores, size = cpu[row].tolist(), memory[row].tolist()
-        yield at, {key: {"cpu": cores[on] * part, "memory": size[on] * more} for key, on, part, more in parts}
+            keys.append((pod["metadata"]["namespace"], pod["metadata"]["name"], container["name"]))
+            columns.append(column)
+            parts.append(shares)
+    of_cpu, of_memory = np.array(parts).T
+    return ContainerUse(times, keys, {"cpu": cpu[:, columns] * of_cpu, "memory": memory[:, columns] * of_memory})
 
 
 def _running_pods(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int64]]:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks.figures import MAXIMA, PEAK, Figure
 from kschedweb.watermarks.models import Members, Resolution, Sample, Series
+from kschedweb.web import bulk
 from kschedweb.web.deletion import delete_batches
 
 Values = NDArray[np.float32]
@@ -31,8 +32,8 @@ Values = NDArray[np.float32]
 HIGHEST = {*MAXIMA, PEAK}
 # Little-endian on every machine, so that the database can move.
 PACKED = np.dtype("<f4")
-# Rows per INSERT: 20 kB each, and SQLite limits the number of values.
-BATCH = 100
+# What only one sample has.
+UNIQUE = ("series", "resolution", "at")
 # The resolution that each one is rolled up from.
 FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolution.FIVE_MINUTES}
 # Spans rolled up at once; after a long pause the rest follows with the next samples.
@@ -107,28 +108,11 @@ def samples_store(
     series = series_of(cluster, {figure for _, values in rows for figure in values})
     members = members_of(cluster, kind, names)
     samples = [
-        Sample(
-            series=series[figure],
-            resolution=resolution,
-            at=at,
-            members=members,
-            origin=origin,
-            values=pack_values(column),
-        )
+        {"series_id": series[figure].pk, "at": at, "values": pack_values(column)}
         for at, values in rows
         for figure, column in values.items()
     ]
-    _write_samples(samples)
-
-
-def _write_samples(samples: list[Sample]) -> None:
-    Sample.objects.bulk_create(
-        samples,
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["series", "resolution", "at"],
-        update_fields=["members", "origin", "values"],
-    )
+    bulk.insert_rows(Sample, samples, unique_fields=UNIQUE, resolution=resolution, members_id=members.pk, origin=origin)
 
 
 def samples_rollup(*, cluster: Cluster, now: int) -> int:
@@ -170,16 +154,14 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
         # If the set of objects changed within the span, the samples of the newest set count.
         values = [unpack_values(row.values) for row in samples if row.members_id == last.members_id]
         rolled.append(
-            Sample(
-                series_id=series,
-                resolution=resolution,
-                at=end,
-                members_id=last.members_id,
-                origin=last.origin,
-                values=pack_values(combine_rows(values, maximum=statistics[series] in HIGHEST)),
-            )
+            {
+                "series_id": series,
+                "members_id": last.members_id,
+                "origin": last.origin,
+                "values": pack_values(combine_rows(values, maximum=statistics[series] in HIGHEST)),
+            }
         )
-    _write_samples(rolled)
+    bulk.insert_rows(Sample, rolled, unique_fields=UNIQUE, resolution=resolution, at=end)
 
 
 def combine_rows(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:

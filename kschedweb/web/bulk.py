@@ -12,9 +12,13 @@ from django.db.models import Field, Model
 PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 
 
-def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: Any) -> None:
+def insert_rows(
+    model: type[Model], rows: Sequence[Mapping[str, Any]], *, unique_fields: Sequence[str] = (), **same: Any
+) -> None:
     """Insert ``rows`` of ``model``, each with a value for every column but the primary key; ``same`` is for all
     rows.
+
+    A row that has the ``unique_fields`` of a stored row replaces its other values.
     """
     if not rows:
         return
@@ -26,7 +30,13 @@ def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: A
     with connection.cursor() as cursor:
         table = quote(model._meta.db_table)
         # The names come from models, and not from input.
-        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", list(zip(*values, strict=True)))  # noqa: S608
+        statement = f"INSERT INTO {table} ({names}) VALUES ({places})"  # noqa: S608
+        if unique_fields:
+            unique = [quote(str(field.column)) for field in fields if field.name in unique_fields]
+            replaced = [quote(str(field.column)) for field in fields if field.name not in unique_fields]
+            changes = ", ".join(f"{column} = EXCLUDED.{column}" for column in replaced)
+            statement += f" ON CONFLICT ({', '.join(unique)}) DO UPDATE SET {changes}"
+        cursor.executemany(statement, list(zip(*values, strict=True)))
 
 
 def _column_values(

@@ -28,7 +28,7 @@ from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.live.schedulers.models import LiveDecision
-from kschedweb.watermarks.container_book import book_add
+from kschedweb.watermarks.container_book import ContainerUse, book_add
 from kschedweb.watermarks.figures import WORKLOAD, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import ContainerBook, Resolution
@@ -105,7 +105,7 @@ def store_use(cluster: Cluster, objects_used: list[dict[str, Any]]) -> None:
     book_add(
         cluster=cluster,
         inventory=inventory_make(objects_used),
-        rows=[(at, rows) for at in times],
+        use=ContainerUse.from_rows((at, rows) for at in times),
         origin="demo",
         peaks=Resolution.FIVE_MINUTES,
     )

@@ -12,7 +12,7 @@ import pytest
 from kschedweb.advice.rightsizing import selectors
 from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.watermarks import container_book
-from kschedweb.watermarks.container_book import book_add
+from kschedweb.watermarks.container_book import ContainerUse, book_add
 from kschedweb.watermarks.container_requests import Requested
 from kschedweb.watermarks.inventory import Inventory
 from tests.bench.conftest import timed
@@ -49,8 +49,8 @@ def carried_minutes(db: None) -> list[float]:
             (*key, "main"): {"cpu": cpu[place], "memory": memory[place]}
             for place, key in enumerate(large_inventory.owners)
         }
-        rows = [(T + 60 * minute, used)]
-        took.append(timed(partial(book_add, cluster=cluster, inventory=large_inventory, rows=rows, origin="bench")))
+        use = ContainerUse.from_rows([(T + 60 * minute, used)])
+        took.append(timed(partial(book_add, cluster=cluster, inventory=large_inventory, use=use, origin="bench")))
     return took
 
 

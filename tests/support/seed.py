@@ -82,7 +82,7 @@ def sized(name: str, objects: Iterable[Json]) -> str:
 
     from kschedweb.advice.rightsizing.selectors import sizes_of
     from kschedweb.clusters.models import Cluster
-    from kschedweb.watermarks.container_book import book_add
+    from kschedweb.watermarks.container_book import ContainerUse, book_add
     from kschedweb.watermarks.inventory import inventory_make
     from kschedweb.watermarks.models import Resolution
 
@@ -91,9 +91,9 @@ def sized(name: str, objects: Iterable[Json]) -> str:
     pods = [raw["metadata"]["name"] for raw in listed if raw["kind"] == "Pod" and raw["spec"].get("nodeName")]
     last = int(timezone.now().timestamp()) // 300 * 300
     used = {("default", pod, "main"): {"cpu": 0.02, "memory": 64.0 * 2**20} for pod in pods}
-    rows = [(at, used) for at in range(last - 7200 + 300, last + 1, 300)]
+    use = ContainerUse.from_rows((at, used) for at in range(last - 7200 + 300, last + 1, 300))
     cluster_row = Cluster.objects.get(name=name)
-    book_add(cluster=cluster_row, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
+    book_add(cluster=cluster_row, inventory=inventory, use=use, origin="demo", peaks=Resolution.FIVE_MINUTES)
     return next((row.workload for row in sizes_of(cluster_row)[2]), "")
 
 

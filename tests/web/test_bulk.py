@@ -51,6 +51,14 @@ def test_they_are_as_django_writes_them(snapshot: Snapshot, model: Any, rows: li
     assert ours == stored_rows()
 
 
+def test_a_row_replaces_the_stored_one_that_has_its_unique_fields(snapshot: Snapshot) -> None:
+    bulk.insert_rows(NodeRow, [NODE, {**NODE, "name": "other"}], snapshot_id=snapshot.pk)
+    keys = set(NodeRow.objects.values_list("pk", flat=True))
+    bulk.insert_rows(NodeRow, [{**NODE, "zone": "b"}], unique_fields=("snapshot", "name"), snapshot_id=snapshot.pk)
+    assert set(NodeRow.objects.values_list("pk", flat=True)) == keys
+    assert dict(NodeRow.objects.values_list("name", "zone")) == {NODE["name"]: "b", "other": ""}
+
+
 def test_constraints_hold(snapshot: Snapshot) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         bulk.insert_rows(NodeRow, [NODE, NODE], snapshot_id=snapshot.pk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,18 @@ class ContainerSample(NamedTuple):
     sample: UsageSample
 
 
+class UsageColumns(NamedTuple):
+    """The usage of containers of pods at several times, in their order."""
+
+    # Name as in ``ContainerSample``, and pod.
+    containers: Sequence[tuple[str, str]]
+    # Nanoseconds of the epoch.
+    times: Ints
+    # Millicores and bytes, [times, containers]; UNKNOWN_AMOUNT for what is not known.
+    cpu: Ints
+    memory: Ints
+
+
 @dataclass
 class AggregateContainerStates:
     """The usage of all containers, and the intervals that are still open."""
@@ -60,15 +73,21 @@ class AggregateContainerStates:
     def settings(self) -> RecommenderSettings:
         return self.usage.settings
 
-    def with_samples(self, samples: Sequence[ContainerSample], now: int) -> AggregateContainerStates:
-        """Return the state with ``samples``, in their order, without containers that expired at ``now`` (ns)."""
+    def with_samples(
+        self, samples: Sequence[ContainerSample], now: int, usage: UsageColumns | None = None
+    ) -> AggregateContainerStates:
+        """Return the state with ``samples``, in their order, and ``usage`` after them.
+
+        Containers that expired at ``now`` (ns) are left out.
+        """
         live_rows = [row for row in range(len(self.names)) if self.usage.last[row] > now - EXPIRY]
         names = [self.names[row] for row in live_rows]
         places = {name: place for place, name in enumerate(names)}
-        for container_sample in samples:
-            if container_sample.name not in places:
-                places[container_sample.name] = len(names)
-                names.append(container_sample.name)
+        added = [sample.name for sample in samples], [name for name, _ in usage.containers] if usage else []
+        for name in chain(*added):
+            if name not in places:
+                places[name] = len(names)
+                names.append(name)
         book = self._select_rows(names, np.array(live_rows, np.int64))
         moved = {row: place for place, row in enumerate(live_rows)}
         book.running = {
@@ -76,7 +95,7 @@ class AggregateContainerStates:
             for (row, pod), state in self.running.items()
             if row in moved and (state[0][0] or 0) > now - self.settings.interval
         }
-        book._add_samples(samples, places)
+        book._add_samples(samples, usage, places)
         return book
 
     def _select_rows(self, names: list[str], source: Ints) -> AggregateContainerStates:
@@ -97,17 +116,24 @@ class AggregateContainerStates:
         rows = usage.first, usage.last, usage.samples, usage.discarded, self.killed
         return columns | dict(zip(_ROW_COLUMNS, rows, strict=True))
 
-    def _add_samples(self, samples: Sequence[ContainerSample], places: dict[str, int]) -> None:
-        """Add samples to the rows ``places``, continuing the open intervals of their pods."""
+    def _add_samples(
+        self, samples: Sequence[ContainerSample], usage: UsageColumns | None, places: dict[str, int]
+    ) -> None:
+        """Add samples and usage to the rows ``places``, continuing the open intervals of their pods."""
         interval = self.settings.interval
         going: dict[tuple[int, str], Instance] = {}
         kills: dict[tuple[int, str], int] = {}
-        for name, pod, sample in samples:
-            key = places[name], pod
+
+        def resume(key: tuple[int, str]) -> Instance:
             instance = going.get(key)
             if instance is None:
                 instance_state, kills[key] = self.running.get(key, ((None, None, 0, 0), _UNKNOWN))
                 instance = going[key] = Instance.resume(interval, instance_state)
+            return instance
+
+        for name, pod, sample in samples:
+            key = places[name], pod
+            instance = resume(key)
             if sample.oom is not None:
                 # A kill may be reported more than once: only a later one counts.
                 if sample.time <= kills[key]:
@@ -115,6 +141,11 @@ class AggregateContainerStates:
                 kills[key] = sample.time
                 self.killed[key[0]] += 1
             instance.add_samples((sample,))
+        if usage is not None:
+            times = usage.times.tolist()
+            columns = zip(usage.containers, usage.cpu.T.tolist(), usage.memory.T.tolist(), strict=True)
+            for (name, pod), cpu, memory in columns:
+                resume((places[name], pod)).add_columns(times, cpu, memory)
         self.usage.add_instances((row, instance) for (row, _), instance in going.items())
         self.running |= {key: (instance.state, kills[key]) for key, instance in going.items()}
 

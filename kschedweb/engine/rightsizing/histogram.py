@@ -5,7 +5,7 @@ Buckets grow by 5 %. A bucket whose weight is below ``EPSILON`` counts as empty,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,28 +75,23 @@ class Histograms:
     def add_samples(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
         """Add samples, one after the other, each to its row."""
         buckets = self.buckets.find_buckets(values)
-        while len(rows):
-            late = self._find_late(rows, times)
-            # Samples before a row's first late one are weighed by the old reference.
-            first = np.full(len(self.total), len(rows))
-            np.minimum.at(first, rows[late], np.flatnonzero(late))
-            now = np.arange(len(rows)) < first[rows]
-            self._add_weights(rows[now], buckets[now], weight * self._decay_factor(rows[now], times[now]))
-            if not late.any():
-                return
-            moved = np.flatnonzero(first < len(rows))
-            self._shift_reference_timestamp(moved, times[first[moved]])
-            rows, buckets, times = rows[~now], buckets[~now], times[~now]
+        for places, amounts in self._weigh_samples(rows, weight, times):
+            self._add_weights(rows[places], buckets[places], amounts)
 
-    def subtract_samples(self, rows: Ints, values: Floats, weight: float, times: Ints) -> None:
-        """Subtract samples that were added before; each row occurs at most once."""
-        late = self._find_late(rows, times)
-        if late.any():
-            self._shift_reference_timestamp(rows[late], times[late])
-        amounts, buckets = weight * self._decay_factor(rows, times), self.buckets.find_buckets(values)
-        self.total[rows] = _subtract_weights(self.total[rows], amounts)
-        self.weights[rows, buckets] = _subtract_weights(self.weights[rows, buckets], amounts)
-        self._update_min_and_max_bucket(rows)
+    def replace_samples(self, rows: Ints, replaced: Floats, values: Floats, weight: float, times: Ints) -> None:
+        """Add samples, one after the other; one that replaces an earlier sample of its time has that subtracted first.
+
+        ``replaced`` is the value of the earlier sample, 0 for none.
+        """
+        buckets, earlier_buckets = self.buckets.find_buckets(values), self.buckets.find_buckets(replaced)
+        for places, amounts in self._weigh_samples(rows, weight, times):
+            # Those of different rows are added side by side.
+            for turn in _split_turns(rows[places]):
+                at = places[turn]
+                replacing = replaced[at] > 0
+                changed = at[replacing]
+                self._subtract_weights(rows[changed], earlier_buckets[changed], amounts[turn[replacing]])
+                self._add_weights(rows[at], buckets[at], amounts[turn])
 
     def percentile(self, share: float) -> Floats:
         """Return the end of the bucket up to which ``share`` of the weight lies; 0 for an empty histogram.
@@ -129,6 +124,23 @@ class Histograms:
         for name, column in self.to_columns().items():
             column[target] = columns[name][source]
 
+    def _weigh_samples(self, rows: Ints, weight: float, times: Ints) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the places of samples with their weights, those together that are weighed by the same references."""
+        left = np.arange(len(rows))
+        while len(left):
+            late = self._find_late(rows[left], times[left])
+            # Samples before a row's first late one are weighed by the old reference.
+            first = np.full(len(self.total), len(left))
+            np.minimum.at(first, rows[left[late]], np.flatnonzero(late))
+            now = np.arange(len(left)) < first[rows[left]]
+            places = left[now]
+            yield places, weight * self._decay_factor(rows[places], times[places])
+            if not late.any():
+                return
+            moved = np.flatnonzero(first < len(left))
+            self._shift_reference_timestamp(moved, times[left[first[moved]]])
+            left = left[~now]
+
     def _find_late(self, rows: Ints, times: Ints) -> NDArray[np.bool_]:
         return ~self._initialized[rows] | (times - self._reference[rows] > FARTHEST * self.half_life)
 
@@ -141,6 +153,14 @@ class Histograms:
         filled = self.weights[rows, buckets] >= EPSILON
         np.minimum.at(self._low, rows[filled], buckets[filled])
         np.maximum.at(self._high, rows[filled], buckets[filled])
+
+    def _subtract_weights(self, rows: Ints, buckets: Ints, amounts: Floats) -> None:
+        """Subtract the weights of samples that were added before; each row occurs at most once."""
+        self.total[rows] = _subtract_weights(self.total[rows], amounts)
+        self.weights[rows, buckets] = remaining = _subtract_weights(self.weights[rows, buckets], amounts)
+        emptied = rows[remaining < EPSILON]
+        if len(emptied):
+            self._update_min_and_max_bucket(emptied)
 
     def _shift_reference_timestamp(self, rows: Ints, times: Ints) -> None:
         """Set the reference to the multiple of the half-life nearest to ``times``, halves rounded up.
@@ -167,6 +187,15 @@ class Histograms:
         self._low[rows] = np.where(upward.any(axis=1), upward.argmax(axis=1), self.buckets.count - 1)
         last = self.buckets.count - 1 - downward[:, ::-1].argmax(axis=1)
         self._high[rows] = np.where(downward.any(axis=1), last, 0)
+
+
+def _split_turns(rows: Ints) -> list[Ints]:
+    """Return the places of ``rows`` by turn: the first place of each row, then the second of each, and so on."""
+    by_row = np.argsort(rows, kind="stable")
+    ordered = rows[by_row]
+    turns = np.empty(len(rows), np.int64)
+    turns[by_row] = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
+    return np.split(np.argsort(turns, kind="stable"), np.cumsum(np.bincount(turns))[:-1]) if len(rows) else []
 
 
 def _subtract_weights(values: Floats, amounts: Floats) -> Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kschedweb.engine.rightsizing.go_floats import Floats, power
 from kschedweb.engine.rightsizing.histogram import CPU_BUCKETS, MEMORY_BUCKETS, Histograms, Ints
-from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, Peak, clamp_amount
+from kschedweb.engine.rightsizing.samples import MAX_RESOURCE_AMOUNT, Instance, clamp_amount
 from kschedweb.engine.values import dataclass
 
 # Nanoseconds, as all spans here.
@@ -84,37 +85,21 @@ class Usage:
     def add_instances(self, instances: Iterable[tuple[int, Instance]]) -> None:
         """Add each instance to the container at its position, in their order."""
         listed = list(instances)
-        peaks: dict[int, list[Peak]] = {}
-        for container, instance in listed:
-            self.discarded[container] += instance.discarded
-            peaks.setdefault(container, []).extend(instance.peaks)
-        self._add_cpu(listed)
-        self._add_memory(peaks)
+        containers = np.array([container for container, _ in listed], np.int64)
+        np.add.at(self.discarded, containers, np.array([instance.discarded for _, instance in listed], np.int64))
+        self._add_cpu(*_to_rows(containers, [instance.cpu for _, instance in listed], 2))
+        self._add_memory(*_to_rows(containers, [instance.peaks for _, instance in listed], 3))
 
-    def _add_cpu(self, listed: list[tuple[int, Instance]]) -> None:
-        rows = np.repeat(
-            np.array([row for row, _ in listed], np.int64),
-            np.array([len(instance.cpu) for _, instance in listed], np.int64),
-        )
-        samples = np.array([sample for _, instance in listed for sample in instance.cpu], np.int64).reshape(-1, 2)
+    def _add_cpu(self, rows: Ints, samples: Ints) -> None:
         times = samples[:, 0]
         self.cpu.add_samples(rows, samples[:, 1] / 1000.0, CPU_WEIGHT, times)
         np.minimum.at(self.first, rows, times)
         np.maximum.at(self.last, rows, times)
         np.add.at(self.samples, rows, 1)
 
-    def _add_memory(self, peaks: dict[int, list[Peak]]) -> None:
-        """Add the peaks of each container one after the other, and those of all containers side by side."""
-        place = 0
-        while peaks := {row: listed for row, listed in peaks.items() if len(listed) > place}:
-            rows = np.array(list(peaks), np.int64)
-            ends, peak_memory, replaced = np.array([listed[place] for listed in peaks.values()], np.int64).T
-            replacing = replaced > 0
-            self.memory.subtract_samples(
-                rows[replacing], replaced[replacing].astype(np.float64), MEMORY_WEIGHT, ends[replacing]
-            )
-            self.memory.add_samples(rows, peak_memory.astype(np.float64), MEMORY_WEIGHT, ends)
-            place += 1
+    def _add_memory(self, rows: Ints, peaks: Ints) -> None:
+        ends, amounts, replaced = peaks.T
+        self.memory.replace_samples(rows, replaced.astype(np.float64), amounts.astype(np.float64), MEMORY_WEIGHT, ends)
 
     def get_confidence(self, interval: int) -> Floats:
         """Return the time over which CPU was seen, or the number of samples if less, in ``interval``s.
@@ -124,6 +109,13 @@ class Usage:
         span = np.where(self.samples > 0, self.last - self.first, 0).astype(np.float64) / interval
         minutes = interval // MINUTE + interval % MINUTE / MINUTE
         return np.minimum(span, self.samples / minutes)
+
+
+def _to_rows(containers: Ints, listed: list[Any], width: int) -> tuple[Ints, Ints]:
+    """Return the tuples of ``width`` numbers of all instances, with the container of each."""
+    counts = np.array([len(numbers) for numbers in listed], np.int64)
+    flat = np.fromiter(chain.from_iterable(chain.from_iterable(listed)), np.int64, width * counts.sum())
+    return np.repeat(containers, counts), flat.reshape(-1, width)
 
 
 def get_recommended_pod_resources(usage: Usage, siblings: Ints) -> tuple[Bounds, Bounds]:

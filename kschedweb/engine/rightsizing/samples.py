@@ -10,6 +10,8 @@ from kschedweb.engine.values import dataclass
 
 # A kill raises the estimate by the larger of this ratio and these bytes (`OOMBumpUpRatio`, `OOMMinBumpUp`).
 OOM_RATIO, OOM_LEAST = 1.2, 100 * 1024 * 1024
+# Stands in columns of usage for what is not known.
+UNKNOWN_AMOUNT = -(2**63)
 # The largest amount, in millicores and in bytes.
 MAX_RESOURCE_AMOUNT = 10**14
 
@@ -81,6 +83,15 @@ class Instance:
             if sample.oom is not None:
                 self._take_oom(sample.time, sample.oom)
         return self
+
+    def add_columns(self, times: list[int], cpu: list[int], memory: list[int]) -> None:
+        """Add samples at ``times``, in the order in which they came, with ``UNKNOWN_AMOUNT`` for what is not known."""
+        for time, used in zip(times, cpu, strict=True):
+            if used != UNKNOWN_AMOUNT:
+                self._take_cpu(time, used)
+        for time, used in zip(times, memory, strict=True):
+            if used != UNKNOWN_AMOUNT:
+                self._take_memory(time, used)
 
     def _take_cpu(self, time: int, used: int) -> None:
         if used < 0 or (self.cpu and time <= self.cpu[-1][0]):

@@ -25,6 +25,6 @@ END = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
 def used_demo(demo: Snapshot, demo_objects: list[dict[str, object]]) -> Snapshot:
     inventory = inventory_make(demo_objects)
     hours = np.arange(int(END) - 24 * 3600 + 3600, int(END) + 3600, 3600)
-    rows = list(recorded.containers_used(demo_objects, hours))
-    book_add(cluster=demo.cluster, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
+    use = recorded.containers_used(demo_objects, hours)
+    book_add(cluster=demo.cluster, inventory=inventory, use=use, origin="demo", peaks=Resolution.FIVE_MINUTES)
     return demo

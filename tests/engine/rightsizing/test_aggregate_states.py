@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.rightsizing.aggregate_states import EXPIRY, AggregateContainerStates, ContainerSample
+from kschedweb.engine.rightsizing.aggregate_states import (
+    EXPIRY,
+    AggregateContainerStates,
+    ContainerSample,
+    UsageColumns,
+)
 from kschedweb.engine.rightsizing.recommender import (
     DAY,
     MINUTE,
@@ -12,7 +19,7 @@ from kschedweb.engine.rightsizing.recommender import (
     Usage,
     get_recommended_pod_resources,
 )
-from kschedweb.engine.rightsizing.samples import Instance, UsageSample
+from kschedweb.engine.rightsizing.samples import UNKNOWN_AMOUNT, Instance, UsageSample
 
 BEGIN = 1_767_225_600 * 10**9
 GIB = 2**30
@@ -46,6 +53,28 @@ def test_a_container_that_is_followed_gets_what_all_its_samples_at_once_get(
         for mine, theirs in zip(book.compute_bounds(alone), get_recommended_pod_resources(whole, alone), strict=True):
             assert [column.tolist() for column in mine] == [column.tolist() for column in theirs]
         assert book.killed.tolist() == [sum(killed for *_, killed in drawn)]
+
+
+known = st.none() | st.integers(-1, 8 * GIB)
+columns = st.lists(st.lists(st.tuples(known, known), min_size=3, max_size=3), min_size=1, max_size=30)
+
+
+@given(columns, st.integers(1, 9))
+def test_usage_in_columns_is_the_same_as_sample_by_sample(drawn: list[list[tuple[Any, Any]]], hours: int) -> None:
+    """Of two pods of one container, and one of another."""
+    containers = [(NAME, "web-1"), (NAME, "web-2"), ("shop/Deployment/db/main", "db-1")]
+    times = [BEGIN + place * hours * 60 * MINUTE for place in range(len(drawn))]
+    kill = ContainerSample(NAME, "web-2", UsageSample(BEGIN, oom=GIB))
+    one_by_one = [
+        ContainerSample(*container, UsageSample(time, *used))
+        for time, row in zip(times, drawn, strict=True)
+        for container, used in zip(containers, row, strict=True)
+    ]
+    filled = np.array([[[UNKNOWN_AMOUNT if v is None else v for v in used] for used in row] for row in drawn], np.int64)
+    usage = UsageColumns(containers, np.array(times), filled[:, :, 0], filled[:, :, 1])
+    empty = AggregateContainerStates.create_empty()
+    in_columns = empty.with_samples([kill], times[-1], usage)
+    assert in_columns.to_bytes() == empty.with_samples([kill, *one_by_one], times[-1]).to_bytes()
 
 
 @given(st.lists(amounts, min_size=1, max_size=12), st.integers(2, 5))

@@ -71,11 +71,29 @@ def test_what_is_forgotten_counts_no_more() -> None:
     assert filled([(0, 50.0, 0), (0, 1.0, 400 * HOUR)]).percentile(0.0)[0] < 1.1
 
 
-def test_what_was_taken_away_leaves_an_empty_histogram() -> None:
+def test_a_sample_that_replaces_another_leaves_no_weight_of_it() -> None:
     histograms = filled([(1, 4.0, 0)])
     assert histograms.percentile(0.5)[1] > 4.0
-    histograms.subtract_samples(column([1]), np.array([4.0]), 0.1, column([BEGIN]))
-    assert (histograms.percentile(0.5)[1], histograms.total[1], histograms.weights[1].max()) == (0.0, 0.0, 0.0)
+    histograms.replace_samples(column([1]), np.array([4.0]), np.array([1.0]), 0.1, column([BEGIN]))
+    assert 1.0 < histograms.percentile(1.0)[1] < 1.1
+    assert histograms.total[1] == histograms.weights[1].max() == histograms.weights[1].sum() == 0.1
+
+
+@given(st.lists(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 60), st.lists(st.floats(0.01, 900), min_size=1))))
+def test_samples_replaced_at_once_are_those_replaced_one_by_one(listed: list[tuple[int, int, list[float]]]) -> None:
+    """Rising values of one time, each in place of the one before it, also where references move."""
+    single, whole = (Histograms(CPU_BUCKETS, HOUR, ROWS) for _ in range(2))
+    changes = [
+        (row, earlier, value, BEGIN + day * 24 * HOUR)
+        for row, day, drawn in listed
+        for earlier, value in pairwise([0.0, *sorted(drawn)])
+    ]
+    for row, earlier, value, time in changes:
+        single.replace_samples(column([row]), np.array([earlier]), np.array([value]), 1.0, column([time]))
+    rows, replaced, values, times = (list(part) for part in zip(*changes, strict=True)) if changes else ([],) * 4
+    whole.replace_samples(column(rows), np.array(replaced), np.array(values), 1.0, column(times))
+    for ours, theirs in zip(whole.to_columns().values(), single.to_columns().values(), strict=True):
+        assert (ours == theirs).all()
 
 
 def test_a_bucket_of_little_weight_counts_as_empty() -> None:
