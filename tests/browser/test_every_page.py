@@ -1,6 +1,6 @@
 """Every page, light and wide, dark and narrow: nothing for axe, no violation, nothing that sticks out.
 
-`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each; with `NIGHTLY=1` of each width in each theme, and in Chinese.
+`KSCHEDWEB_SCREENSHOTS=folder` keeps a picture of each; with `NIGHTLY=1` of each width in each theme and language.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ WINDOWS = list(itertools.product(WIDTHS, ("light", "dark")))
 
 
 @pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.xdist_group(size)) for size in WIDTHS])
-@pytest.mark.parametrize("language", one_of("en-US", "zh-CN"))
+@pytest.mark.parametrize("language", one_of("en-US", "zh-CN", "ja"))
 def test_every_page_is_sound(
     page_as: Callable[..., Any], axe: Callable[..., None], demo: addresses.Places, size: str, language: str
 ) -> None:
