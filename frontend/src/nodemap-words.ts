@@ -62,6 +62,7 @@ export function groupingWord(groupBy: string): string {
     region: translate("region"),
     "instance type": translate("instance type"),
     pool: translate("pool"),
+    cluster: translate("cluster"),
   };
   return words[groupBy] ?? groupBy;
 }

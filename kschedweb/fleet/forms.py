@@ -18,7 +18,7 @@ class TrialForm(forms.Form):
     """A policy in place of another one, and the clusters on which it is tried."""
 
     policy = forms.ChoiceField(label=_("Policy"), help_text=_("The policy in use now."))
-    instead = forms.ChoiceField(label=_("New policy"), help_text=_("The policy to try."))
+    instead = forms.ChoiceField(label=_("Policy to try"), help_text=_("What the clusters would have instead."))
     clusters = forms.MultipleChoiceField(
         label=_("Clusters"),
         required=False,

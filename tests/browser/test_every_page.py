@@ -131,6 +131,7 @@ WIDTHS = {"wide": 1440, "narrow": 320}
 WINDOWS = list(itertools.product(WIDTHS, ("light", "dark")))
 
 
+@pytest.mark.timeout(0 if NIGHTLY else None)  # every page in both themes with all rules of axe: half an hour
 @pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.xdist_group(size)) for size in WIDTHS])
 @pytest.mark.parametrize("language", one_of("en-US", "zh-CN", "ja"))
 def test_every_page_is_sound(
