@@ -10,18 +10,21 @@ from kschedweb.accounts.audit import KINDS
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.accounts.roles import Role
 from kschedweb.web.filtering import BooleanFilter, BooleanSelect, GrowingFilterSet, MomentFilter
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class AuditFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Search")
-    kind = filters.ChoiceFilter(method="of_area", choices=list(KINDS.items()), label="Kind", empty_label="Any kind")
-    actor = filters.CharFilter(field_name="actor_name", method="exactly", label="Who")
-    verb = filters.CharFilter(method="by_verb", label="What")
-    object_type = filters.CharFilter(method="of_kind", label="Object type")
-    object_name = filters.CharFilter(method="exactly", label="Object name")
-    address = filters.CharFilter(lookup_expr="iexact", label="Address")
-    since = MomentFilter(field_name="at", label="From")
-    until = MomentFilter(field_name="at", label="To", is_end=True)
+    search = filters.CharFilter(method="find", label=_("Search"))
+    kind = filters.ChoiceFilter(
+        method="of_area", choices=list(KINDS.items()), label=_("Kind"), empty_label=_("Any kind")
+    )
+    actor = filters.CharFilter(field_name="actor_name", method="exactly", label=_("Who"))
+    verb = filters.CharFilter(method="by_verb", label=_("What"))
+    object_type = filters.CharFilter(method="of_kind", label=_("Object type"))
+    object_name = filters.CharFilter(method="exactly", label=_("Object name"))
+    address = filters.CharFilter(lookup_expr="iexact", label=_("Address"))
+    since = MomentFilter(field_name="at", label=_("From"))
+    until = MomentFilter(field_name="at", label=_("To"), is_end=True)
 
     indexed = ("object_name", "actor", "verb", "object_type")
 
@@ -53,9 +56,9 @@ class AuditFilter(GrowingFilterSet):
 
 
 class UserFilter(filters.FilterSet):  # type: ignore[misc]
-    search = filters.CharFilter(field_name="username", lookup_expr="icontains", label="Search")
-    role = filters.ChoiceFilter(choices=Role.choices, label="Role", empty_label="Any role")
-    is_active = BooleanFilter(label="State", widget=BooleanSelect("Active", "Deactivated"))
+    search = filters.CharFilter(field_name="username", lookup_expr="icontains", label=_("Search"))
+    role = filters.ChoiceFilter(choices=Role.choices, label=_("Role"), empty_label=_("Any role"))
+    is_active = BooleanFilter(label=_("State"), widget=BooleanSelect(_("Active"), _("Deactivated")))
 
     class Meta:
         model = User

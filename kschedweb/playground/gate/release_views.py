@@ -21,6 +21,7 @@ from kschedweb.engine.releases.changes import CHANGES, changes_between
 from kschedweb.engine.studies.upgrade.examples import ChangeExample, ReleaseAnswer, compare_answers
 from kschedweb.engine.studies.upgrade.report import compare_gates
 from kschedweb.policies.scope import scope_of
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
@@ -30,8 +31,8 @@ CHOICES = [(name, f"kube-scheduler {release.label}") for name, release in RELEAS
 
 
 class ReleasesForm(forms.Form):
-    first = forms.ChoiceField(label="From", choices=CHOICES)
-    second = forms.ChoiceField(label="To", choices=CHOICES)
+    first = forms.ChoiceField(label=_("From"), choices=CHOICES)
+    second = forms.ChoiceField(label=_("To"), choices=CHOICES)
 
 
 @require_safe

@@ -91,5 +91,4 @@ def cluster_choices() -> list[tuple[str, str]]:
 
 def scenario_choices(user: User) -> list[tuple[str, str]]:
     """Return the scenarios that ``user`` may read, as "scenario:ID" and name."""
-    listed = scenario_list(user).values_list("pk", "name")[:MOST_CHOICES]
-    return [(f"scenario:{pk}", name) for pk, name in listed]
+    return [(f"scenario:{scenario.pk}", scenario.title) for scenario in scenario_list(user)[:MOST_CHOICES]]

@@ -102,6 +102,16 @@ REMARKS = (
     gettext_noop("No plugin prefers the new node: the order of the nodes decides."),
     # The policy that comes with the site.
     gettext_noop("Used everywhere unless you choose another."),
+    # Those of the sandbox and of ready scenarios, by the first line of their files.
+    gettext_noop(
+        "kube-scheduler's own plugins, and real use: busy nodes get fewer pods. "
+        "The sandbox tries it in shadow and as an extender."
+    ),
+    gettext_noop(
+        "Places the pods of the sandbox that name it, and asks people about payments and about close decisions."
+    ),
+    gettext_noop("The policy of a ready scenario."),
+    gettext_noop("kube-scheduler's defaults"),
     # A revision, wherever it is named.
     gettext_noop("%(policy)s, revision %(item)s"),
 )  # fmt: skip

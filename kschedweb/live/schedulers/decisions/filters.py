@@ -7,15 +7,16 @@ from django.db.models import Q, QuerySet
 
 from kschedweb.live.schedulers.models import LiveDecision, Result
 from kschedweb.web.filtering import GrowingFilterSet, MomentFilter
+from kschedweb.web.translating import gettext_lazy as _
 
 
 class DecisionFilter(GrowingFilterSet):
-    search = filters.CharFilter(method="find", label="Pod, node or message contains", max_length=253)
-    namespace = filters.CharFilter(label="Namespace", max_length=63)
-    result = filters.ChoiceFilter(choices=Result.choices, label="Result", empty_label="Any result")
-    node = filters.CharFilter(label="Node", max_length=253)
-    since = MomentFilter(field_name="at", label="From")
-    until = MomentFilter(field_name="at", label="To", is_end=True)
+    search = filters.CharFilter(method="find", label=_("Pod, node or message contains"), max_length=253)
+    namespace = filters.CharFilter(label=_("Namespace"), max_length=63)
+    result = filters.ChoiceFilter(choices=Result.choices, label=_("Result"), empty_label=_("Any result"))
+    node = filters.CharFilter(label=_("Node"), max_length=253)
+    since = MomentFilter(field_name="at", label=_("From"))
+    until = MomentFilter(field_name="at", label=_("To"), is_end=True)
 
     indexed = ("node", "namespace", "result")
 
