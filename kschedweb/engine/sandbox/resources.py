@@ -27,6 +27,8 @@ class Resource:
     requires_version: bool = False
     # A name that resources share if they show the same objects; "" for none.
     store: str = ""
+    # Defined by a CustomResourceDefinition: no Go type decodes it.
+    is_custom: bool = False
 
     @property
     def key(self) -> str:
@@ -49,6 +51,7 @@ class Resource:
         return f"{root}{namespace_part}/{self.plural}{last}"
 
 
+KUEUE = "kueue.x-k8s.io"
 RESOURCES: tuple[Resource, ...] = (
     Resource("Namespace", "", "v1", "namespaces", namespaced=False, status=True),
     Resource("Node", "", "v1", "nodes", namespaced=False, status=True),
@@ -82,8 +85,17 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates"),
     Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, has_generation=True),
     Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, has_generation=True),
+    Resource("Cohort", KUEUE, "v1beta2", "cohorts", namespaced=False, status=True, has_generation=True, is_custom=True),
+    Resource("ClusterQueue", KUEUE, "v1beta2", "clusterqueues", namespaced=False, status=True, has_generation=True,
+             is_custom=True),
+    Resource("LocalQueue", KUEUE, "v1beta2", "localqueues", status=True, has_generation=True, is_custom=True),
+    Resource("ResourceFlavor", KUEUE, "v1beta2", "resourceflavors", namespaced=False, has_generation=True,
+             is_custom=True),
+    Resource("Workload", KUEUE, "v1beta2", "workloads", status=True, has_generation=True, is_custom=True),
+    Resource("WorkloadPriorityClass", KUEUE, "v1beta2", "workloadpriorityclasses", namespaced=False, is_custom=True),
     # The sandbox's own resource: the speed of its time.
-    Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, has_generation=True),
+    Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, has_generation=True,
+             is_custom=True),
 )  # fmt: skip
 
 BY_PLACE = {(resource.group, resource.version, resource.plural): resource for resource in RESOURCES}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import label_selector
+from kschedweb.engine.queueing.gates import DEFAULT_GATES
+from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
 from kschedweb.engine.refusals import RULES, find_refusals, metadata_problems, owner_problems
 from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.sandbox.clock_validation import clock_problems as of_clock
 from kschedweb.engine.sandbox.limits import find_size_problems
-from kschedweb.engine.sandbox.resources import CLOCK, POD, Resource, storage_resource
+from kschedweb.engine.sandbox.resources import CLOCK, KUEUE, POD, Resource, storage_resource
 from kschedweb.engine.sandbox.status_errors import invalid
 from kschedweb.engine.validation.fields import Problem, Typed, forbidden
 from kschedweb.engine.validation.fields import invalid as invalid_field
@@ -63,7 +66,17 @@ def _object_problems(resource: Resource, raw: Json) -> list[Problem]:
         *common,
         *owner_problems(item["metadata"]["ownerReferences"]),
         *(refusal.problem for refusal in find_refusals(raw)),
+        *(_queue_problems(raw) if resource.group == KUEUE else ()),
     ]
+
+
+def _queue_problems(raw: Json) -> Iterator[Problem]:
+    """Yield what Kueue's webhooks refuse."""
+    try:
+        refusals = find_object_refusals(raw, DEFAULT_GATES)
+    except ObjectError as error:
+        refusals = [str(error)]
+    yield from (Problem(refusal.partition(":")[0], refusal) for refusal in refusals)
 
 
 def _pod_change(old: Json, new: Json) -> Iterator[Problem]:

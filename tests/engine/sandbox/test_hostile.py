@@ -141,7 +141,8 @@ def test_every_kind_has_a_valid_object() -> None:
         assert isinstance(answer, ApiResponse)
         code_by_resource[resource] = answer.code
         assert answer.code in (201, 409), answer.body
-    assert {resource.kind for resource in code_by_resource} | {"Clock"} == {resource.kind for resource in RESOURCES}
+    own = {resource.kind for resource in code_by_resource}
+    assert own == {resource.kind for resource in RESOURCES if not resource.is_custom}
     living.live(5)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from kschedweb.engine.config.decode import describe_json
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals.resources import quantity_fault
-from kschedweb.engine.sandbox.resources import CLOCK, Resource
+from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.schema.times import normal_time
 from kschedweb.engine.sandbox.schema.types import INTEGERS, GoField, GoList, GoMap, Single, Struct, Type, find_struct
 from kschedweb.engine.values import dataclass
@@ -25,6 +25,8 @@ DEEPEST = 100
 _ZEROS = {"string": "", "bool": False, "float64": 0.0, "resource.Quantity": "0"}
 # Stands for a value that does not fit.
 _UNREAD = object()
+# What an object of a custom resource may have beside its metadata.
+_SECTIONS = ("spec", "status", "value", "description")
 
 
 class DecodeError(ValueError):
@@ -48,10 +50,10 @@ class _Place:
 
 def decode_object(resource: Resource, raw: Json) -> Json:
     """Return the object of ``resource`` as Go would hold it, with kind and apiVersion. Raises DecodeError."""
-    # The sandbox's own kind has no Go type; clock_validation.py validates its spec.
-    if resource is CLOCK:
-        metadata = decode_body("v1.ObjectMeta", raw.get("metadata"), _Place("Clock", ("metadata",)))
-        sections = {key: _Decoder().decode_untyped(raw[key]) for key in ("spec", "status") if raw.get(key) is not None}
+    # The spec of a custom resource is validated by clock_validation.py, or Kueue's webhooks.
+    if resource.is_custom:
+        metadata = decode_body("v1.ObjectMeta", raw.get("metadata"), _Place(resource.kind, ("metadata",)))
+        sections = {key: _Decoder().decode_untyped(raw[key]) for key in _SECTIONS if raw.get(key) is not None}
         decoded = {"metadata": metadata, **sections}
     else:
         version = resource.version

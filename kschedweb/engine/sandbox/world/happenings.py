@@ -23,6 +23,7 @@ from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotatio
 from kschedweb.engine.sandbox.world.index import get_controller_of
 from kschedweb.engine.sandbox.world.kubelets.nodes import is_silent
 from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal, parse_duration
+from kschedweb.engine.sandbox.world.queue_labels import QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import DEPLOYMENT, JOB
 
 # Seconds.
@@ -36,6 +37,10 @@ DRAIN_AGAIN = 10.0
 SLOTS: Key = ("", "")
 # How often each happens, in parts of all.
 WEIGHTS = {"nothing": 20, "job": 34, "scale": 30, "misfit": 5, "rollout": 5, "silence": 3, "maintenance": 3}
+# In how many of the slots a Job comes that waits for quota.
+QUEUED_SHARE = 0.4
+# Queued Jobs that have not ended, from which on no other comes.
+MOST_QUEUED = 46
 
 
 class Happenings:
@@ -78,6 +83,10 @@ class Happenings:
             kind = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
             if kind in self._acts:
                 self._acts[kind](random, number)
+            # A draw of its own, whatever else happens.
+            queueing = Random(f"{self._seed}/{number}/queued")  # noqa: S311
+            if queueing.random() < QUEUED_SHARE:
+                self._queue_job(queueing, number)
         self._done = slot
         return (slot + 1) * SLOT
 
@@ -87,6 +96,19 @@ class Happenings:
         kind = random.choice(tables.JOBS)
         raw = seeding.make_job(kind, f"{kind.name}-{slot}", random.randint(1, kind.pods), random.randint(*kind.minutes))
         self._create_object(JOB, kind.namespace, raw)
+
+    def _queue_job(self, random: Random, slot: int) -> None:
+        """Let a Job come that waits for quota."""
+        if self._context.index.count_pods() >= MOST_PODS or self._count_queued() >= MOST_QUEUED:
+            return
+        namespace, raw = seeding.make_queued_job(random, random.choice(tables.QUEUED_JOBS), str(slot))
+        self._create_object(JOB, namespace, raw)
+
+    def _count_queued(self) -> int:
+        return sum(
+            QUEUE_LABEL in (raw["metadata"].get("labels") or {}) and not (raw.get("status") or {}).get("completionTime")
+            for raw in self._context.store.all(JOB)
+        )
 
     def _create_misfit(self, random: Random, slot: int) -> None:
         kind = random.choice(tables.MISFITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.sandbox.resources import get_resource
+from kschedweb.engine.sandbox.resources import KUEUE, get_resource
 
 DEPLOYMENT = get_resource("Deployment", "apps/v1")
 REPLICA_SET = get_resource("ReplicaSet", "apps/v1")
@@ -18,3 +18,7 @@ RESOURCE_CLAIM = get_resource("ResourceClaim", "resource.k8s.io/v1")
 CLAIM_TEMPLATE = get_resource("ResourceClaimTemplate", "resource.k8s.io/v1")
 PRIORITY_CLASS = get_resource("PriorityClass", "scheduling.k8s.io/v1")
 CONFIG_MAP = get_resource("ConfigMap")
+COHORT, CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, WORKLOAD, WORKLOAD_PRIORITY_CLASS = (
+    get_resource(kind, f"{KUEUE}/v1beta2")
+    for kind in ("Cohort", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Workload", "WorkloadPriorityClass")
+)

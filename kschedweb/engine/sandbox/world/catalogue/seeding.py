@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NAMESPACE, NODE, Resource, get_resource
 from kschedweb.engine.sandbox.world.catalogue import tables
-from kschedweb.engine.sandbox.world.catalogue.tables import JobKind, Misfit, SandboxPool, SandboxWorkload
+from kschedweb.engine.sandbox.world.catalogue.tables import (
+    JobKind,
+    Misfit,
+    QueuedJobKind,
+    SandboxPool,
+    SandboxQueue,
+    SandboxWorkload,
+)
 from kschedweb.engine.sandbox.world.context import DOMAIN
+from kschedweb.engine.sandbox.world.queue_labels import MINIMUM_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import (
     BUDGET,
+    CLUSTER_QUEUE,
+    COHORT,
     CONFIG_MAP,
     DAEMON_SET,
     DEPLOYMENT,
+    JOB,
+    LOCAL_QUEUE,
     PRIORITY_CLASS,
+    RESOURCE_FLAVOR,
     STATEFUL_SET,
     STORAGE_CLASS,
+    WORKLOAD_PRIORITY_CLASS,
 )
 
 COMPONENT, CONFIG_KEY = {"component": "kube-scheduler"}, "config.yaml"
@@ -63,6 +78,10 @@ def catalogue_objects(extender: str = "") -> Iterator[CatalogueObject]:
                 yield NODE, "", _make_node(pool, zone, f"{pool.name}-{zone[-1]}-{number}")
     for workload in tables.WORKLOADS:
         yield from _workload_objects(workload)
+    yield from _queue_objects()
+    random = Random("queued jobs")  # noqa: S311
+    for number in range(tables.FIRST_QUEUED_JOBS):
+        yield JOB, *make_queued_job(random, tables.QUEUED_JOBS[number % len(tables.QUEUED_JOBS)], f"{number + 1}")
 
 
 def make_job(kind: JobKind, name: str, pods: int, minutes: int) -> Json:
@@ -74,6 +93,62 @@ def make_job(kind: JobKind, name: str, pods: int, minutes: int) -> Json:
     template["spec"]["restartPolicy"] = "Never"
     spec = {"completions": pods, "parallelism": pods, "ttlSecondsAfterFinished": 300, "template": template}
     return {"metadata": {"name": name, "labels": {"app": kind.name}}, "spec": spec}
+
+
+def make_queued_job(random: Random, kind: QueuedJobKind, suffix: str) -> tuple[str, Json]:
+    """Return the namespace of a drawn Job of this kind, and the Job, which waits for quota."""
+    queue = next(queue for queue in tables.QUEUES if queue.name == kind.queue)
+    image = f"example.com/{queue.namespace}/{kind.name}:1.0.0"
+    spec: Json = {"tolerations": tables.pool_tolerations("gpu")} if kind.gpus else {}
+    # Quota decides who runs, so that all have the same priority for the scheduler.
+    template = pod_template(kind.name, kind.cpu, kind.memory, image, spec, tables.STOCK, "batch", kind.gpus, "batch")
+    template["metadata"]["annotations"][f"{DOMAIN}/runs-for"] = f"{random.randint(*kind.minutes)}m"
+    template["spec"]["restartPolicy"] = "Never"
+    pods = random.randint(1, kind.pods)
+    metadata: Json = {
+        "name": f"{kind.name}-{suffix}",
+        "labels": {"app": kind.name, QUEUE_LABEL: kind.queue, PRIORITY_LABEL: random.choice(kind.priorities)},
+    }
+    if 0 < kind.least_pods < pods:
+        metadata["annotations"] = {MINIMUM_ANNOTATION: str(kind.least_pods)}
+    spec = {"completions": pods, "parallelism": pods, "ttlSecondsAfterFinished": 600, "template": template}
+    return queue.namespace, {"metadata": metadata, "spec": spec}
+
+
+def _queue_objects() -> Iterator[CatalogueObject]:
+    """Yield Kueue's objects, but Workloads."""
+    for name, value in tables.WORKLOAD_PRIORITIES.items():
+        yield WORKLOAD_PRIORITY_CLASS, "", {"metadata": {"name": name}, "value": value}
+    for pool in tables.FLAVORS:
+        spec: Json = {"nodeLabels": {tables.POOL: pool}}
+        spec |= {"tolerations": tolerations} if (tolerations := tables.pool_tolerations(pool)) else {}
+        yield RESOURCE_FLAVOR, "", {"metadata": {"name": pool}, "spec": spec}
+    for cohort in dict.fromkeys(queue.cohort for queue in tables.QUEUES):
+        yield COHORT, "", {"metadata": {"name": cohort}, "spec": {}}
+    for queue in tables.QUEUES:
+        yield CLUSTER_QUEUE, "", {"metadata": {"name": queue.name}, "spec": _queue_spec(queue)}
+        yield LOCAL_QUEUE, queue.namespace, {"metadata": {"name": queue.name}, "spec": {"clusterQueue": queue.name}}
+
+
+def _queue_spec(queue: SandboxQueue) -> Json:
+    names = ("cpu", "memory", tables.GPU)
+    flavors = []
+    for flavor, amounts in queue.quotas.items():
+        resources: list[Json] = [
+            {"name": name, "nominalQuota": f"{amount}Gi" if name == "memory" else str(amount)}
+            for name, amount in zip(names, amounts, strict=False)
+        ]
+        if queue.limit is not None and queue.limit[0] == flavor:
+            resources[0][queue.limit[1]] = str(queue.limit[2])
+        flavors.append({"name": flavor, "resources": resources})
+    covered = list(names[: len(next(iter(queue.quotas.values())))])
+    return {
+        "cohortName": queue.cohort,
+        "namespaceSelector": {},
+        "queueingStrategy": queue.strategy,
+        "preemption": queue.preemption,
+        "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
+    }
 
 
 def make_misfit(kind: Misfit, name: str, minutes: int) -> Json:

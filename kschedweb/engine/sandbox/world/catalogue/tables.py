@@ -201,6 +201,70 @@ JOBS = (
 
 
 @dataclass(frozen=True)
+class SandboxQueue:
+    """A ClusterQueue of Kueue, and the LocalQueue of its name."""
+
+    name: str
+    namespace: str
+    cohort: str
+    # Flavor -> nominal quota of CPU, GiB of memory, and GPUs where the flavor has any.
+    quotas: dict[str, tuple[int, ...]]
+    preemption: Json
+    strategy: str = "BestEffortFIFO"
+    # (flavor, limit, CPU)
+    limit: tuple[str, str, int] | None = None
+
+
+# Flavors of Kueue are pools of nodes.
+FLAVORS = ("general", "compute", "gpu")
+WORKLOAD_PRIORITIES = {"urgent": 1000, "normal": 100, "background": 0}
+QUEUES = (
+    SandboxQueue("analytics", "analytics", "teams", {"general": (8, 24), "compute": (10, 24)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}, limit=("compute", "borrowingLimit", 6)),
+    SandboxQueue("reports", "batch", "teams", {"general": (5, 16), "compute": (6, 16)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("general", "lendingLimit", 3)),
+    SandboxQueue("tests", "staging", "teams", {"general": (0, 0), "compute": (4, 10)}, {}, strategy="StrictFIFO"),
+    SandboxQueue("backfill", "batch", "teams", {"general": (2, 6), "compute": (6, 16)}, {"withinClusterQueue": "LowerPriority"}),
+    SandboxQueue("training", "ml", "research", {"gpu": (8, 34, 2)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
+    SandboxQueue("probes", "data", "research", {"gpu": (4, 18, 1)}, {}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class QueuedJobKind:
+    """A kind of Jobs that wait for quota."""
+
+    queue: str
+    name: str
+    # Millicores of each pod.
+    cpu: int
+    # MiB of each pod.
+    memory: int
+    # The least and the most that a pod runs.
+    minutes: tuple[int, int]
+    # The most pods at once.
+    pods: int
+    priorities: tuple[str, ...] = ("normal", "normal", "background", "urgent")
+    gpus: int = 0
+    # The fewest pods with which it runs; 0 for all.
+    least_pods: int = 0
+
+
+QUEUED_JOBS = (
+    QueuedJobKind("analytics", "sessions", 1500, 3072, (6, 18), 4),
+    QueuedJobKind("analytics", "funnel", 1000, 2048, (4, 12), 3),
+    QueuedJobKind("analytics", "attribution", 2000, 4096, (8, 24), 3, ("urgent", "normal")),
+    QueuedJobKind("reports", "invoices", 1000, 2048, (5, 15), 3),
+    QueuedJobKind("reports", "tax-run", 1500, 3072, (6, 20), 3, ("normal", "background")),
+    QueuedJobKind("tests", "suite", 1000, 2048, (3, 10), 4, ("normal",)),
+    QueuedJobKind("backfill", "history", 1000, 2048, (10, 30), 4, ("background",), least_pods=1),
+    QueuedJobKind("backfill", "reprocess", 2000, 4096, (8, 20), 2, ("background", "normal")),
+    QueuedJobKind("training", "tune", 4000, 16384, (10, 25), 2, gpus=1),
+    QueuedJobKind("probes", "ablation", 3000, 12288, (8, 20), 2, ("normal", "background"), gpus=1, least_pods=1),
+)  # fmt: skip
+# Queued jobs in a new sandbox; happenings keep about as many.
+FIRST_QUEUED_JOBS = 40
+
+
+@dataclass(frozen=True)
 class Misfit:
     """A pod that fits nowhere for a while."""
 

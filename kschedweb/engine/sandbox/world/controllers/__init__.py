@@ -12,6 +12,7 @@ from kschedweb.engine.sandbox.world.controllers.jobs import JobController
 from kschedweb.engine.sandbox.world.controllers.namespaces import NamespaceController
 from kschedweb.engine.sandbox.world.controllers.nodes import NodeLifecycleController
 from kschedweb.engine.sandbox.world.controllers.podgc import PodGCController
+from kschedweb.engine.sandbox.world.controllers.quota_queues import QuotaQueueController
 from kschedweb.engine.sandbox.world.controllers.replicasets import ReplicaSetController
 from kschedweb.engine.sandbox.world.controllers.statefulsets import StatefulSetController
 from kschedweb.engine.sandbox.world.controllers.volumes import PersistentVolumeController
@@ -35,6 +36,7 @@ def make_controllers(context: SandboxContext) -> list[Controller]:
         StatefulSetController(context),
         DaemonSetController(context),
         JobController(context),
+        QuotaQueueController(context),
         DisruptionController(context),
         PersistentVolumeController(context),
         EphemeralVolumeController(context),

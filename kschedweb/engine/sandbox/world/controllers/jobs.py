@@ -51,7 +51,7 @@ class JobController:
         if _is_finished(job):
             self._untrack_ended_pods(job)
             return self._delete_after_ttl(job)
-        retry_at = None if job["spec"].get("suspend") else self._manage_job(job)
+        retry_at = self._stop_pods(job) if job["spec"].get("suspend") else self._manage_job(job)
         job = self._context.store.get(JOB, *key) or job
         pods = self._pod_control.list_pods(job)
         started = job["status"].get("startTime") or self._context.format_now()
@@ -110,6 +110,15 @@ class JobController:
             owners = pod["metadata"].get("ownerReferences") or ()
             if _is_tracked(pod) and any(owner["kind"] == "Job" and owner["name"] == key[1] for owner in owners):
                 self._untrack_pod(pod)
+
+    def _stop_pods(self, job: Json) -> float | None:
+        """Delete the pods of a suspended Job, which are no failures."""
+        active_pods = [pod for pod in self._pod_control.list_pods(job) if is_pod_active(pod)]
+        for pod in active_pods:
+            if _is_tracked(pod):
+                self._untrack_pod(pod)
+        fresh_pods = [pod for pod in self._pod_control.list_pods(job) if is_pod_active(pod)]
+        return self._pod_control.delete_pods(job, fresh_pods)
 
     def _manage_job(self, job: Json) -> float | None:
         """Create as many pods as may run at once, or finish the Job."""
