@@ -39,9 +39,12 @@ class ControlLoop:
         self._has_stopped = has_stopped
         self._events = WorkloadEvents(world)
         self._reconciler = WorkloadReconciler(world)
-        # Workloads as the controller's events saw them last, and as they were reconciled last.
+        # Workloads as the controller's events saw them last.
         self._seen: dict[str, Workload] = {}
-        self._reconciled: dict[str, Workload] = {}
+        # Workloads that changed since they were reconciled, and those that are reconciled each time: they have a time
+        # at which they may be tried again.
+        self._unreconciled: set[str] = set()
+        self._delayed: set[str] = set()
         # Evicted workloads that still have their quota -> the cycle in which that was seen.
         self._evicting: dict[str, int] = {}
 
@@ -52,24 +55,20 @@ class ControlLoop:
 
     def reconcile_again(self) -> None:
         """Have the controller look at all workloads, changed or not."""
-        self._reconciled = {}
+        self._unreconciled = set(self._world.workloads)
 
     def settle(self, cycle: int) -> None:
         """Let the controllers work until nothing changes."""
         for _ in range(_MAX_ROUNDS):
             changed = self._hand_over()
-            for workload in self._world.list_workloads():
-                self._reconcile(workload, cycle)
+            for key in sorted({*self._unreconciled, *self._delayed, *self._evicting}):
+                self._reconcile(key, cycle)
             if not (self._hand_over() or changed):
                 break
         self._world.queues.process_wakes(self._world.namespaces, self._world.now)
 
-    def _reconcile(self, workload: Workload, cycle: int) -> None:
-        key = workload.key
-        is_due = workload.status.requeue_at is not None
-        if self._reconciled.get(key) is workload and not is_due and key not in self._evicting:
-            return
-        self._reconciled[key] = workload
+    def _reconcile(self, key: str, cycle: int) -> None:
+        self._unreconciled.discard(key)
         self._reconciler.reconcile(key)
         current = self._world.workloads.get(key)
         if current is None or not current.is_evicted or not current.has_quota or current.is_finished:
@@ -83,12 +82,14 @@ class ControlLoop:
     def _hand_over(self) -> bool:
         """Hand changed workloads to the controller's events; return whether there were any."""
         changed = False
-        for workload in self._world.list_workloads():
-            former = self._seen.get(workload.key)
+        for workload in self._world.workloads.take_written():
+            key, former = workload.key, self._seen.get(workload.key)
             if former is workload:
                 continue
             changed = True
-            self._seen[workload.key] = workload
+            self._seen[key] = workload
+            self._unreconciled.add(key)
+            (self._delayed.discard if workload.status.requeue_at is None else self._delayed.add)(key)
             if former is None:
                 self._events.handle_create(workload)
             else:
@@ -151,7 +152,20 @@ class ControlLoop:
         world.patch_admission(workload, lambda current: set_finished(current, "Succeeded", message, world.now))
 
     def delete(self, workload: Workload) -> None:
-        del self._world.workloads[workload.key]
-        last_version = self._seen.pop(workload.key, None)
+        last_version = self._remove(workload)
         if last_version is not None:
             self._events.handle_delete(last_version)
+
+    def forget(self, workload: Workload) -> None:
+        """Take out a workload that has ended, and counts no longer."""
+        self._remove(workload)
+        self._world.queues.forget_workload(workload.key)
+
+    def _remove(self, workload: Workload) -> Workload | None:
+        """Take a workload out; return it as the controller's events saw it last."""
+        key = workload.key
+        del self._world.workloads[key]
+        for keys in (self._unreconciled, self._delayed):
+            keys.discard(key)
+        self._evicting.pop(key, None)
+        return self._seen.pop(key, None)

@@ -75,6 +75,23 @@ class CycleLog:
     made_ready: list[str] = field(default_factory=list)
 
 
+class WorkloadTable(dict[str, Workload]):
+    """Workloads by key, which knows those that were written since it was asked last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: set[str] = set()
+
+    def __setitem__(self, key: str, workload: Workload) -> None:
+        super().__setitem__(key, workload)
+        self._written.add(key)
+
+    def take_written(self) -> list[Workload]:
+        """Return what was written since the last time, by key."""
+        written, self._written = self._written, set()
+        return [self[key] for key in sorted(written) if key in self]
+
+
 class KueueWorld:
     """The stored objects and everything that reacts to them."""
 
@@ -84,7 +101,7 @@ class KueueWorld:
         self.factory = factory
         self.cache = KueueCache(factory, tracks_pods_ready=configuration.waits_for_pods_ready)
         self.queues = QueueManager(configuration.ordering)
-        self.workloads: dict[str, Workload] = {}
+        self.workloads = WorkloadTable()
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.local_queues: dict[str, LocalQueue] = {}
         # Name -> labels.

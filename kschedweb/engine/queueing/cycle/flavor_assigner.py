@@ -401,18 +401,16 @@ class FlavorAssigner:
     def _fit_quota(self, key: FlavorResource, assumed: int, amount: int) -> QuotaCheck:
         """Return how quota could serve ``amount`` (`fitsResourceQuota`)."""
         queue, value = self._queue, add_amounts(assumed, amount)
-        check = QuotaCheck(
-            key, assumed, amount, queue.available(key), queue.potential_available(key), PreemptionMode.NO_FIT
-        )
-        if check.exceeds_capacity:
-            return check
-        borrow, may_reclaim = find_lowest_fit(queue, key, value)
-        if value <= check.available:
-            return replace(check, mode=PreemptionMode.FIT, borrow=borrow)
-        if queue.quota(key).nominal >= value or may_reclaim or self._can_preempt_while_borrowing():
-            mode, borrow = self._oracle.simulate_preemption(queue, self._info, key, value)
-            return replace(check, mode=mode, borrow=borrow, is_preemption_tried=True)
-        return replace(check, borrow=borrow)
+        available, capacity = queue.available(key), queue.potential_available(key)
+        mode, borrow, is_tried = PreemptionMode.NO_FIT, 0, False
+        if value <= capacity:
+            borrow, may_reclaim = find_lowest_fit(queue, key, value)
+            if value <= available:
+                mode = PreemptionMode.FIT
+            elif queue.quota(key).nominal >= value or may_reclaim or self._can_preempt_while_borrowing():
+                mode, borrow = self._oracle.simulate_preemption(queue, self._info, key, value)
+                is_tried = True
+        return QuotaCheck(key, assumed, amount, available, capacity, mode, borrow, is_tried)
 
     def _can_preempt_while_borrowing(self) -> bool:
         preemption = self._queue.preemption

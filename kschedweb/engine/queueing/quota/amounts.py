@@ -32,7 +32,9 @@ Quantities = dict[FlavorResource, int]
 
 
 def clamp(amount: int) -> int:
-    return max(_LOWEST, min(amount, UNLIMITED))
+    if _LOWEST <= amount <= UNLIMITED:
+        return amount
+    return UNLIMITED if amount > 0 else _LOWEST
 
 
 def add_amounts(amount: int, other: int) -> int:

@@ -43,8 +43,10 @@ class QuotaNode:
 
     def local_quota(self, resource: FlavorResource) -> int:
         """Return what the parent never sees of the quota, because of the lending limit."""
-        limit = self.quota(resource).lending_limit
-        return 0 if limit is None else max(0, subtract_amounts(self.subtree(resource), limit))
+        quota = self.quotas.get(resource)
+        if quota is None or quota.lending_limit is None:
+            return 0
+        return max(0, subtract_amounts(self.subtree(resource), quota.lending_limit))
 
     def local_available(self, resource: FlavorResource) -> int:
         return max(0, subtract_amounts(self.local_quota(resource), self.used(resource)))
