@@ -88,8 +88,8 @@ class WorkloadTable(dict[str, Workload]):
 
     def take_written(self) -> list[Workload]:
         """Return what was written since the last time, by key."""
-        written, self._written = self._written, set()
-        return [self[key] for key in sorted(written) if key in self]
+        keys, self._written = self._written, set()
+        return [self[key] for key in sorted(keys) if key in self]
 
 
 class KueueWorld:

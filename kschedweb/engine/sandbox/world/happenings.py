@@ -36,11 +36,11 @@ MISSED = 6
 DRAIN_AGAIN = 10.0
 SLOTS: Key = ("", "")
 # How often each happens, in parts of all.
-WEIGHTS = {"nothing": 20, "job": 34, "scale": 30, "misfit": 5, "rollout": 5, "silence": 3, "maintenance": 3}
-# In how many of the slots a Job comes that waits for quota.
-QUEUED_SHARE = 0.4
+WEIGHTS = {
+    "nothing": 26, "job": 18, "queued job": 10, "scale": 30, "misfit": 5, "rollout": 5, "silence": 3, "maintenance": 3,
+}  # fmt: skip
 # Queued Jobs that have not ended, from which on no other comes.
-MOST_QUEUED = 46
+MOST_QUEUED = 44
 
 
 class Happenings:
@@ -52,6 +52,7 @@ class Happenings:
         self._done: int | None = None
         self._acts: dict[str, Callable[[Random, int], None]] = {
             "job": self._start_job,
+            "queued job": self._queue_job,
             "scale": self._scale_deployment,
             "misfit": self._create_misfit,
             "rollout": self._roll_out,
@@ -83,10 +84,6 @@ class Happenings:
             kind = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
             if kind in self._acts:
                 self._acts[kind](random, number)
-            # A draw of its own, whatever else happens.
-            queueing = Random(f"{self._seed}/{number}/queued")  # noqa: S311
-            if queueing.random() < QUEUED_SHARE:
-                self._queue_job(queueing, number)
         self._done = slot
         return (slot + 1) * SLOT
 

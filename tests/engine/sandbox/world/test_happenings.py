@@ -53,7 +53,7 @@ class Watched(Living):
     def quieten(self) -> None:
         """Nothing happens by itself from now on; what is under way comes to its end."""
         self.merge(CLOCK, NAME, {"spec": {"happenings": False}})
-        self.live(75 * 60 / self.world.clock.pace.speed)
+        self.live(45 * 60 / self.world.clock.pace.speed)
 
 
 def settled(living: Living) -> None:

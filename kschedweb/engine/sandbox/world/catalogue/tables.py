@@ -194,7 +194,7 @@ JOBS = (
     JobKind("batch", "import", 1200, 3072, "example.com/batch/import:0.9.1", (3, 9), pods=4),
     JobKind("analytics", "query", 1500, 4096, "docker.io/apache/spark:4.0.0", (2, 6), pods=3),
     JobKind("analytics", "cube", 2500, 6144, "docker.io/apache/spark:4.0.0", (5, 15)),
-    JobKind("ml", "training", 6000, 24576, "example.com/ml/trainer:0.8.4", (10, 25), pods=2, spec=pinned_to_pool("gpu"), gpus=1, use="training"),
+    JobKind("ml", "training", 6000, 24576, "example.com/ml/trainer:0.8.4", (10, 25), pods=1, spec=pinned_to_pool("gpu"), gpus=1, use="training"),
     JobKind("shop", "reindex", 800, 2048, "example.com/shop/search:5.2.0", (3, 7), scheduler=EXTENDED),
     JobKind("staging", "end-to-end", 500, 1024, "example.com/shop/tests:2.15.0", (2, 5), pods=2),
 )  # fmt: skip
@@ -223,8 +223,8 @@ QUEUES = (
     SandboxQueue("reports", "batch", "teams", {"general": (5, 16), "compute": (6, 16)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("general", "lendingLimit", 3)),
     SandboxQueue("tests", "staging", "teams", {"general": (0, 0), "compute": (4, 10)}, {}, strategy="StrictFIFO"),
     SandboxQueue("backfill", "batch", "teams", {"general": (2, 6), "compute": (6, 16)}, {"withinClusterQueue": "LowerPriority"}),
-    SandboxQueue("training", "ml", "research", {"gpu": (8, 34, 2)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
-    SandboxQueue("probes", "data", "research", {"gpu": (4, 18, 1)}, {}),
+    SandboxQueue("training", "ml", "research", {"gpu": (5, 20, 1)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
+    SandboxQueue("probes", "data", "research", {"gpu": (4, 14, 1)}, {}),
 )  # fmt: skip
 
 
@@ -249,16 +249,16 @@ class QueuedJobKind:
 
 
 QUEUED_JOBS = (
-    QueuedJobKind("analytics", "sessions", 1500, 3072, (6, 18), 4),
-    QueuedJobKind("analytics", "funnel", 1000, 2048, (4, 12), 3),
-    QueuedJobKind("analytics", "attribution", 2000, 4096, (8, 24), 3, ("urgent", "normal")),
-    QueuedJobKind("reports", "invoices", 1000, 2048, (5, 15), 3),
-    QueuedJobKind("reports", "tax-run", 1500, 3072, (6, 20), 3, ("normal", "background")),
-    QueuedJobKind("tests", "suite", 1000, 2048, (3, 10), 4, ("normal",)),
-    QueuedJobKind("backfill", "history", 1000, 2048, (10, 30), 4, ("background",), least_pods=1),
-    QueuedJobKind("backfill", "reprocess", 2000, 4096, (8, 20), 2, ("background", "normal")),
-    QueuedJobKind("training", "tune", 4000, 16384, (10, 25), 2, gpus=1),
-    QueuedJobKind("probes", "ablation", 3000, 12288, (8, 20), 2, ("normal", "background"), gpus=1, least_pods=1),
+    QueuedJobKind("analytics", "sessions", 1500, 3072, (18, 54), 4),
+    QueuedJobKind("analytics", "funnel", 1000, 2048, (12, 36), 3),
+    QueuedJobKind("analytics", "attribution", 2000, 4096, (24, 72), 3, ("urgent", "normal")),
+    QueuedJobKind("reports", "invoices", 1000, 2048, (15, 45), 3),
+    QueuedJobKind("reports", "tax-run", 1500, 3072, (18, 60), 3, ("normal", "background")),
+    QueuedJobKind("tests", "suite", 1000, 2048, (9, 30), 4, ("normal",)),
+    QueuedJobKind("backfill", "history", 1000, 2048, (30, 90), 4, ("background",), least_pods=1),
+    QueuedJobKind("backfill", "reprocess", 2000, 4096, (24, 60), 2, ("background", "normal")),
+    QueuedJobKind("training", "tune", 4000, 16384, (30, 75), 2, gpus=1),
+    QueuedJobKind("probes", "ablation", 3000, 12288, (24, 60), 2, ("normal", "background"), gpus=1, least_pods=1),
 )  # fmt: skip
 # Queued jobs in a new sandbox; happenings keep about as many.
 FIRST_QUEUED_JOBS = 40

@@ -1,13 +1,15 @@
 """Kueue: Jobs that name a LocalQueue wait, suspended, until their Workload has quota.
 
-Each look reads all queues and Workloads anew, plays Kueue's cycles on them until one changes nothing, and writes what
-changed. Admission checks, topologies and waitForPodsReady are not served.
+Kueue's state is kept between two looks. A look takes in the Jobs and Workloads that changed, plays cycles until one
+changes nothing, and writes what changed. Once others change queues or Workloads, all is read anew. Admission checks,
+topologies and waitForPodsReady are not served.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import field
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
@@ -16,18 +18,21 @@ from kschedweb.engine.queueing.workloads import conditions as kinds
 from kschedweb.engine.queueing.workloads.status_json import write_status
 from kschedweb.engine.queueing.workloads.workload import Workload
 from kschedweb.engine.queueing.world import CycleLog, KueueEvent
-from kschedweb.engine.sandbox.resources import KUEUE, NAMESPACE, POD
+from kschedweb.engine.sandbox.resources import NAMESPACE, POD
 from kschedweb.engine.sandbox.status_errors import ApiRefusal
-from kschedweb.engine.sandbox.store import Key, StoreChange
-from kschedweb.engine.sandbox.world.context import SandboxContext, owner_reference
-from kschedweb.engine.sandbox.world.index import get_controller_of
-from kschedweb.engine.sandbox.world.pods import (
-    get_condition,
-    is_deleting,
-    is_pod_terminal,
-    template_hash,
+from kschedweb.engine.sandbox.store import Key, StoreChange, get_object_key
+from kschedweb.engine.sandbox.world.context import SandboxContext
+from kschedweb.engine.sandbox.world.controllers.queued_jobs import (
+    build_spec,
+    build_workload,
+    count_reclaimable,
+    find_end,
+    is_queued,
+    is_relevant,
+    runs,
 )
-from kschedweb.engine.sandbox.world.queue_labels import MINIMUM_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
+from kschedweb.engine.sandbox.world.index import get_controller_of
+from kschedweb.engine.sandbox.world.pods import get_condition, is_deleting, is_pod_terminal
 from kschedweb.engine.sandbox.world.recorder import NORMAL
 from kschedweb.engine.sandbox.world.resources import (
     CLUSTER_QUEUE,
@@ -39,6 +44,7 @@ from kschedweb.engine.sandbox.world.resources import (
     WORKLOAD,
     WORKLOAD_PRIORITY_CLASS,
 )
+from kschedweb.engine.values import dataclass
 
 # All queues are looked at together.
 ALL: Key = ("", "")
@@ -46,10 +52,40 @@ ALL: Key = ("", "")
 LOOK_SECONDS = 1.0
 # Cycles of one look; the next one goes on.
 MOST_CYCLES = 200
+# Workloads that ended since all was read, after which it is read anew: what is remembered of them goes.
+MOST_ENDED = 1000
 COMPONENT = "kueue-admission"
 _READ = (
     COHORT, CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, WORKLOAD_PRIORITY_CLASS, PRIORITY_CLASS, NAMESPACE,
 )  # fmt: skip
+_COUNTS = ("pendingWorkloads", "reservingWorkloads", "admittedWorkloads")
+
+
+@dataclass
+class _KeptState:
+    """Kueue's state, from look to look."""
+
+    queues: QueueState
+    scheduler: QuotaScheduler
+    # Workloads that have not ended, as they were written last.
+    last_written: dict[str, Workload]
+    # The Job of each, and the other way round.
+    jobs: dict[str, Key] = field(default_factory=dict)
+    workloads: dict[Key, str] = field(default_factory=dict)
+    ended: int = 0
+
+    def pair(self, raw: Json, job: Key) -> None:
+        key = "/".join(get_object_key(raw))
+        self.jobs[key], self.workloads[job] = job, key
+
+    def forget(self, key: str) -> Key | None:
+        """Forget a Workload that has ended or is deleted; return its Job."""
+        self.ended += 1
+        self.last_written.pop(key, None)
+        job = self.jobs.pop(key, None)
+        if job is not None:
+            del self.workloads[job]
+        return job
 
 
 class QuotaQueueController:
@@ -60,16 +96,41 @@ class QuotaQueueController:
         self._next = 0.0
         # True while it writes itself, which needs no other look.
         self._is_writing = False
+        # None if all is to be read anew.
+        self._state: _KeptState | None = None
+        # What changed since the last look, in its order.
+        self._changed_jobs: dict[Key, None] = {}
+        self._deleted_workloads: dict[str, None] = {}
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
-        if self._is_writing:
-            return
-        if change.resource.group == KUEUE or (change.resource is JOB and _matters(change)):
-            yield ALL
-        elif change.resource is POD and (change.new is None or is_pod_terminal(change.new)):
-            owner = get_controller_of(change.last)
-            if owner is not None and owner["kind"] == JOB.kind:
-                yield ALL
+        return (ALL,) if not self._is_writing and self._note(change) else ()
+
+    def _note(self, change: StoreChange) -> bool:
+        """Note a change; return true if it asks for a look."""
+        resource = change.resource
+        if resource is POD:
+            return self._may_end_eviction(change)
+        if resource is JOB:
+            if not is_relevant(change):
+                return False
+            self._changed_jobs[change.key] = None
+        elif resource is WORKLOAD and change.new is None and self._state is not None:
+            key = "/".join(change.key)
+            if key not in self._state.queues.world.workloads:
+                return False
+            self._deleted_workloads[key] = None
+        elif resource is WORKLOAD or (resource in _READ and _says_else(change)):
+            self._state = None
+        else:
+            return False
+        return True
+
+    def _may_end_eviction(self, change: StoreChange) -> bool:
+        """Return true if a pod ended while an evicted Workload waits until its pods have."""
+        if self._state is None or not self._state.queues.controllers.is_evicting:
+            return False
+        owner = get_controller_of(change.last)
+        return owner is not None and owner["kind"] == JOB.kind and (change.new is None or is_pod_terminal(change.new))
 
     def sync(self, key: Key) -> float | None:
         store, now = self._context.store, self._context.time
@@ -81,229 +142,197 @@ class QuotaQueueController:
         self._is_writing = True
         try:
             self._look()
+        except BaseException:
+            self._state = None
+            raise
         finally:
             self._is_writing = False
         return None
 
     def _look(self) -> None:
+        state = self._state
+        if state is None or state.ended > MOST_ENDED:
+            state = self._state = self._read_all()
+        self._take_deletions(state)
+        changed_jobs, self._changed_jobs = list(self._changed_jobs), {}
+        world = state.queues.world
+        world.now = float(int(self._context.objects.clock()))
+        events = list[KueueEvent]()
+        for key in changed_jobs:
+            job = self._context.store.get(JOB, *key)
+            if job is not None and is_queued(job) and not is_deleting(job):
+                events += self._follow_job(state, job)
+        events += _play(state)
+        changed = [item for item in world.list_workloads() if state.last_written.get(item.key) is not item]
+        for workload in changed:
+            self._write_workload(state, workload)
+        for key in changed_jobs:
+            if (paired := world.workloads.get(state.workloads.get(key, ""))) is not None:
+                self._follow_workload(state, paired)
+        self._record_events(events)
+        for workload in changed:
+            if workload.is_finished:
+                state.queues.controllers.forget(workload)
+                state.forget(workload.key)
+        self._count_workloads(state)
+
+    # Reading.
+
+    def _read_all(self) -> _KeptState:
         store = self._context.store
-        jobs = {raw["metadata"]["uid"]: raw for raw in store.all(JOB) if _is_queued(raw) and not is_deleting(raw)}
-        self._create_workloads(jobs)
-        jobs_by_workload = {
-            f"{raw['metadata']['namespace']}/{raw['metadata']['name']}": jobs[owner["uid"]]
-            for raw in store.all(WORKLOAD)
-            if (owner := get_controller_of(raw)) is not None and owner["uid"] in jobs
-        }
-        self._run_cycles(jobs_by_workload)
-        self._count_workloads()
-
-    # Workloads of Jobs.
-
-    def _create_workloads(self, jobs: dict[str, Json]) -> None:
-        owned = {owner["uid"] for raw in self._context.store.all(WORKLOAD) if (owner := get_controller_of(raw))}
-        for uid, job in jobs.items():
-            if uid not in owned and not _find_end(job):
-                metadata = job["metadata"]
-                try:
-                    self._context.objects.create_object(WORKLOAD, metadata["namespace"], self._build_workload(job))
-                except ApiRefusal as refusal:
-                    self._record(job, "ErrWorkloadCompose", refusal.message)
-
-    def _build_workload(self, job: Json) -> Json:
-        metadata, spec = job["metadata"], job["spec"]
-        labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-        pod_set: Json = {"name": "main", "count": spec["parallelism"], "template": spec["template"]}
-        least = annotations.get(MINIMUM_ANNOTATION, "")
-        if least.isdecimal() and 0 < int(least) < spec["parallelism"]:
-            pod_set["minCount"] = int(least)
-        name = f"job-{metadata['name'][:50]}-{template_hash({'uid': metadata['uid']})[:5]}"
-        return {
-            "metadata": {"name": name, "ownerReferences": [owner_reference(JOB, job)]},
-            "spec": {
-                "queueName": labels[QUEUE_LABEL],
-                "active": True,
-                "podSets": [pod_set],
-                **self._find_priority(labels.get(PRIORITY_LABEL, ""), spec["template"]["spec"]),
-            },
-        }
-
-    def _find_priority(self, workload_class: str, pod_spec: Json) -> Json:
-        """Return the priority of a Workload, and the class that it has it from."""
-        sources = (
-            (WORKLOAD_PRIORITY_CLASS, workload_class),
-            (PRIORITY_CLASS, pod_spec.get("priorityClassName") or ""),
-        )
-        for resource, name in sources:
-            raw = self._context.store.get(resource, "", name)
-            if raw is not None:
-                reference = {"group": resource.group, "kind": resource.kind, "name": name}
-                return {"priority": int(raw.get("value") or 0), "priorityClassRef": reference}
-        return {"priority": 0}
-
-    # Cycles.
-
-    def _run_cycles(self, jobs: dict[str, Json]) -> None:
-        store = self._context.store
-        objects = [raw for resource in _READ for raw in store.all(resource)]
         workloads = [raw for raw in store.all(WORKLOAD) if not _is_true(raw, kinds.FINISHED)]
-        objects += workloads
-        before = {f"{raw['metadata']['namespace']}/{raw['metadata']['name']}": raw for raw in workloads}
-        state = build_state(
-            objects,
-            float(int(self._context.objects.clock())),
-            uses_fair_sharing=detect_fair_sharing(objects),
-            has_stopped=partial(self._has_stopped, jobs),
+        objects = [raw for resource in _READ for raw in store.all(resource)] + workloads
+        now = float(int(self._context.objects.clock()))
+        jobs = {raw["metadata"]["uid"]: get_object_key(raw) for raw in store.all(JOB) if is_queued(raw)}
+        self._changed_jobs = dict.fromkeys(jobs.values())
+        queues = build_state(
+            objects, now, uses_fair_sharing=detect_fair_sharing(objects), has_stopped=self._has_stopped
         )
-        events = [*self._follow_jobs(state, jobs), *_play(state)]
-        for workload in state.world.list_workloads():
-            raw = before[workload.key]
-            raw = self._context.objects.change_object(WORKLOAD, raw, status=write_status(workload))
-            if job := jobs.get(workload.key):
-                self._follow_workload(state, workload, job)
-        for event in events:
-            if raw := before.get(event.key):
-                self._context.recorder.record_event(
-                    WORKLOAD, raw, event.reason, event.message, component=COMPONENT, kind=NORMAL
-                )
+        state = _KeptState(queues, QuotaScheduler(queues.world, queues.controllers.make_pods_ready), {})
+        for raw in workloads:
+            owner = get_controller_of(raw)
+            if owner is not None and owner["uid"] in jobs:
+                state.pair(raw, jobs[owner["uid"]])
+        return state
 
-    def _has_stopped(self, jobs: dict[str, Json], key: str) -> bool:
+    def _take_deletions(self, state: _KeptState) -> None:
+        deleted, self._deleted_workloads = list(self._deleted_workloads), {}
+        for key in deleted:
+            workload = state.queues.world.workloads.get(key)
+            if workload is not None and self._context.store.get(WORKLOAD, *key.split("/")) is None:
+                state.queues.controllers.delete(workload)
+                if (job := state.forget(key)) is not None:
+                    # It gets another one.
+                    self._changed_jobs[job] = None
+
+    def _has_stopped(self, key: str) -> bool:
         """Return true if no pod of an evicted Workload is left."""
-        job = jobs.get(key)
+        job = self._find_job(key)
         return job is None or all(map(is_pod_terminal, self._context.index.list_owned(job["metadata"]["uid"], POD)))
 
-    def _follow_jobs(self, state: QueueState, jobs: dict[str, Json]) -> Iterator[KueueEvent]:
-        """Let Workloads end with their Jobs, and give back the quota of pods that are no longer needed."""
-        for workload in state.world.list_workloads():
-            job = jobs.get(workload.key)
-            if job is None or workload.is_finished:
-                continue
-            if end := _find_end(job):
-                state.controllers.finish(workload)
-                yield KueueEvent(workload.key, "FinishedWorkload", end)
-            elif (reclaimable := _count_reclaimable(job)) != workload.status.reclaimable.get("main", 0):
-                state.world.update_status(workload.with_status(reclaimable={"main": reclaimable}))
+    def _find_job(self, workload: str) -> Json | None:
+        key = self._state.jobs.get(workload) if self._state is not None else None
+        return None if key is None else self._context.store.get(JOB, *key)
 
-    def _follow_workload(self, state: QueueState, workload: Workload, job: Json) -> None:
-        """Suspend the Job of a Workload without quota, and run that of one with quota on the nodes of its flavors."""
-        runs = workload.is_admitted and not workload.is_evicted and not workload.is_finished
-        is_suspended = bool(job["spec"].get("suspend"))
-        if workload.is_finished or runs != is_suspended:
+    # Jobs.
+
+    def _follow_job(self, state: _KeptState, job: Json) -> Iterable[KueueEvent]:
+        """Let a Job have a Workload, which ends with it, and give back the quota of pods that it no longer needs."""
+        end, world = find_end(job), state.queues.world
+        workload = world.workloads.get(state.workloads.get(get_object_key(job), ""))
+        if workload is None:
+            if not end:
+                self._create_workload(state, job)
+        elif end:
+            state.queues.controllers.finish(workload)
+            yield KueueEvent(workload.key, "FinishedWorkload", end)
+        elif (reclaimable := count_reclaimable(job)) != workload.status.reclaimable.get("main", 0):
+            world.update_status(workload.with_status(reclaimable={"main": reclaimable}))
+
+    def _create_workload(self, state: _KeptState, job: Json) -> None:
+        objects, namespace = self._context.objects, job["metadata"]["namespace"]
+        uid = job["metadata"]["uid"]
+        if self._context.index.list_owned(uid, WORKLOAD):
             return
-        spec, (pod_set,) = job["spec"], workload.pod_sets
-        if not runs:
-            # The Job gets back what it asked for.
-            changed = {**spec, "suspend": True, "template": pod_set.template, "parallelism": pod_set.count}
-        else:
-            assert workload.status.admission is not None
-            assigned = workload.status.admission.find_pod_set(pod_set.name)
-            flavors = dict.fromkeys(assigned.flavors.values()) if assigned is not None else {}
-            count = pod_set.count if assigned is None or assigned.count is None else assigned.count
-            template = self._place_template(pod_set.template, list(flavors))
-            changed = {**spec, "suspend": False, "template": template, "parallelism": count}
-        self._context.objects.change_object(JOB, job, spec=changed)
-        words = ("Started", f"Admitted by clusterQueue {state.find_queue_name(workload)}")
-        self._record(job, *(words if runs else ("Stopped", _find_reason(workload))))
+        try:
+            raw = objects.create_object(WORKLOAD, namespace, build_workload(self._context.store, job))
+        except ApiRefusal as refusal:
+            self._record(job, "ErrWorkloadCompose", refusal.message)
+            return
+        state.pair(raw, get_object_key(job))
+        state.queues.store.apply(raw)
 
-    def _place_template(self, template: Json, flavors: list[str]) -> Json:
-        """Return a template for the nodes of its flavors."""
-        spec = dict(template["spec"])
-        selector, tolerations = dict(spec.get("nodeSelector") or {}), list(spec.get("tolerations") or ())
-        for name in flavors:
-            raw = self._context.store.get(RESOURCE_FLAVOR, "", name) or {}
-            flavor = raw.get("spec") or {}
-            selector |= flavor.get("nodeLabels") or {}
-            tolerations += [raw for raw in flavor.get("tolerations") or () if raw not in tolerations]
-        spec |= {"nodeSelector": selector} if selector else {}
-        return {**template, "spec": spec | ({"tolerations": tolerations} if tolerations else {})}
+    def _follow_workload(self, state: _KeptState, workload: Workload) -> None:
+        """Suspend the Job of a Workload without quota, and run that of one with quota."""
+        job = self._find_job(workload.key)
+        if job is None or workload.is_finished or runs(workload) != bool(job["spec"].get("suspend")):
+            return
+        self._context.objects.change_object(JOB, job, spec=build_spec(self._context.store, job, workload))
+        words = ("Started", f"Admitted by clusterQueue {state.queues.find_queue_name(workload)}")
+        self._record(job, *(words if runs(workload) else ("Stopped", _find_reason(workload))))
 
     def _record(self, job: Json, reason: str, message: str) -> None:
         self._context.recorder.record_event(JOB, job, reason, message, component="kueue-job-controller")
 
-    # Queues.
+    # Writing.
 
-    def _count_workloads(self) -> None:
+    def _write_workload(self, state: _KeptState, workload: Workload) -> None:
+        raw = self._context.store.get(WORKLOAD, *workload.key.split("/"))
+        assert raw is not None, "deleted ones are taken out before"
+        self._context.objects.change_object(WORKLOAD, raw, status=write_status(workload))
+        state.last_written[workload.key] = workload
+        self._follow_workload(state, workload)
+
+    def _record_events(self, events: Iterable[KueueEvent]) -> None:
+        for event in events:
+            raw = self._context.store.get(WORKLOAD, *event.key.split("/"))
+            if raw is not None:
+                self._context.recorder.record_event(
+                    WORKLOAD, raw, event.reason, event.message, component=COMPONENT, kind=NORMAL
+                )
+
+    def _count_workloads(self, state: _KeptState) -> None:
         """Write how many Workloads wait, have quota and run into the status of the queues."""
-        store = self._context.store
-        queues = {f"{raw['metadata']['namespace']}/{raw['metadata']['name']}": raw for raw in store.all(LOCAL_QUEUE)}
-        counts: dict[tuple[str, str], list[int]] = {}
-        for raw in store.all(WORKLOAD):
-            local = f"{raw['metadata']['namespace']}/{raw['spec'].get('queueName')}"
-            if local not in queues or _is_true(raw, kinds.FINISHED):
+        counts = Counter[tuple[str, str, str]]()
+        world = state.queues.world
+        for workload in world.workloads.values():
+            queue = world.local_queues.get(workload.queue_key)
+            if queue is None:
                 continue
-            has_quota, runs = _is_true(raw, kinds.QUOTA_RESERVED), _is_true(raw, kinds.ADMITTED)
-            for holder in (("LocalQueue", local), ("ClusterQueue", str(queues[local]["spec"].get("clusterQueue")))):
-                count = counts.setdefault(holder, [0, 0, 0])
-                for place, is_counted in enumerate((not has_quota, has_quota, runs)):
-                    count[place] += is_counted
+            for count in _list_counts(workload):
+                counts["LocalQueue", queue.key, count] += 1
+                counts["ClusterQueue", queue.cluster_queue, count] += 1
         for resource in (CLUSTER_QUEUE, LOCAL_QUEUE):
-            for raw in list(store.all(resource)):
-                metadata = raw["metadata"]
-                key = f"{metadata['namespace']}/{metadata['name']}" if resource.namespaced else metadata["name"]
-                numbers = counts.get((resource.kind, key), [0, 0, 0])
-                names = ("pendingWorkloads", "reservingWorkloads", "admittedWorkloads")
-                status = {**(raw.get("status") or {}), **dict(zip(names, numbers, strict=True))}
-                self._context.objects.change_object(resource, raw, status=status)
+            for raw in list(self._context.store.all(resource)):
+                name = "/".join(filter(None, get_object_key(raw)))
+                numbers = {count: counts[resource.kind, name, count] for count in _COUNTS}
+                self._context.objects.change_object(resource, raw, status={**(raw.get("status") or {}), **numbers})
 
 
-def _play(state: QueueState) -> list[KueueEvent]:
+def _list_counts(workload: Workload) -> Iterable[str]:
+    """Return which numbers of its queues a Workload is in."""
+    pending, reserving, admitted = _COUNTS
+    if not workload.has_quota:
+        return (pending,)
+    return (reserving, admitted) if workload.is_admitted else (reserving,)
+
+
+def _play(state: _KeptState) -> list[KueueEvent]:
     """Play cycles until one changes nothing that one before has not tried; returns what Kueue tells."""
-    world, scheduler = state.world, QuotaScheduler(state.world, state.controllers.make_pods_ready)
-    events, seen = list[KueueEvent](), set[tuple[object, ...]]()
+    world, controllers = state.queues.world, state.queues.controllers
+    events, tried_marks = list[KueueEvent](), set[tuple[object, ...]]()
     for cycle in range(1, MOST_CYCLES + 1):
         world.log = CycleLog()
-        former = {workload.key: workload.status for workload in world.list_workloads()}
-        state.controllers.settle(cycle)
-        result = scheduler.run_cycle()
-        state.controllers.settle(cycle)
-        state.controllers.pass_checks()
+        former = dict(world.workloads)
+        controllers.settle(cycle)
+        result = state.scheduler.run_cycle()
+        controllers.settle(cycle)
         events += [*world.log.events, *world.log.evicted]
-        if any(former[workload.key] != workload.status for workload in world.list_workloads()):
-            seen.clear()
+        changed = (item for key, item in world.workloads.items() if item is not former[key])
+        if any(item.status != former[item.key].status for item in changed):
+            tried_marks.clear()
             continue
         mark = result.describe_tries()
-        if result.is_idle or mark in seen:
+        if result.is_idle or mark in tried_marks:
             break
-        seen.add(mark)
+        tried_marks.add(mark)
     return events
 
 
-def _matters(change: StoreChange) -> bool:
-    """Return true if a change of a Job is of interest to its Workload."""
-    if not _is_queued(change.last):
-        return False
-    old, new = (None if raw is None else _describe_job(raw) for raw in (change.old, change.new))
-    return old != new
-
-
-def _describe_job(job: Json) -> tuple[object, ...]:
-    status, spec = job.get("status") or {}, job["spec"]
-    metadata = job["metadata"]
-    return metadata["uid"], metadata.get("labels"), spec, status.get("succeeded", 0), _find_end(job), is_deleting(job)
-
-
-def _is_queued(job: Json) -> bool:
-    return QUEUE_LABEL in (job["metadata"].get("labels") or {})
+def _says_else(change: StoreChange) -> bool:
+    """Return true if more than the status of an object changed."""
+    return (
+        change.old is None
+        or change.new is None
+        or any(change.old.get(part) != change.new.get(part) for part in ("spec", "value"))
+        or change.old["metadata"].get("labels") != change.new["metadata"].get("labels")
+    )
 
 
 def _is_true(raw: Json, kind: str) -> bool:
     return (get_condition(raw, kind) or {}).get("status") == "True"
 
 
-def _find_end(job: Json) -> str:
-    """Return what a Job that has ended says; "" while it has not."""
-    ends = (get_condition(job, kind) for kind in ("Complete", "Failed"))
-    return next((str(end.get("message")) for end in ends if end is not None and end.get("status") == "True"), "")
-
-
 def _find_reason(workload: Workload) -> str:
     evicted = workload.find_condition(kinds.EVICTED)
     return evicted.message if evicted is not None and evicted.is_true else "The workload has no quota"
-
-
-def _count_reclaimable(job: Json) -> int:
-    """Return how many pods of a Job are no longer needed (`ReclaimablePods`)."""
-    spec, succeeded = job["spec"], (job.get("status") or {}).get("succeeded", 0)
-    parallelism, completions = spec["parallelism"], spec.get("completions")
-    if parallelism == 1 or not succeeded or completions is None:
-        return 0
-    return max(0, parallelism - (completions - succeeded))
