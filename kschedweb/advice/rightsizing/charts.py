@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.web.figures import ABOVE, Chart, bar_layout, line_style, make_figure
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Floats
 
 GIB = float(1 << 30)
-NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
+NAMES = {"cpu": ("CPU", gettext_noop("cores")), "memory": (gettext_noop("memory"), "GiB")}
 
 # Bars of the chart of all containers; more cannot be read.
 MOST_BARS = 12
@@ -56,24 +56,31 @@ def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) 
     places = np.flatnonzero(~np.isnan(values))
     if len(places) < 2:
         return None
-    name, unit = NAMES[resource]
+    name, unit = map(gettext, NAMES[resource])
     scale = 1.0 if resource == "cpu" else GIB
     moments = [f"{datetime.fromtimestamp(times[place], UTC):%Y-%m-%d %H:%M:%S}" for place in places]
     used = [round(float(values[place]) / scale, 4) for place in places]
     divisor = 1000.0 if resource == "cpu" else GIB
-    lines = [("used by the busiest pod", moments, used)]
-    for label, level in (("requested", amount.requested), ("target", amount.target), ("limit", amount.limit)):
+    lines = [(gettext("used by the busiest pod"), moments, used)]
+    levels = (
+        (gettext("requested"), amount.requested),
+        (gettext("target"), amount.target),
+        (gettext("limit"), amount.limit),
+    )
+    for label, level in levels:
         if level:
             lines.append((label, [moments[0], moments[-1]], [round(level / divisor, 4)] * 2))
     traces = [
         go.Scatter(name=label, x=x, y=y, **line_style(place, len(x))) for place, (label, x, y) in enumerate(lines)
     ]
     layout = go.Layout(height=300, legend=ABOVE, yaxis={"title": {"text": unit}, "rangemode": "tozero"})
-    summary = f"Use of {name} by the busiest pod from {moments[0][:16]} to {moments[-1][:16]} UTC, in {unit}."
+    summary = gettext("Use of %(resource)s by the busiest pod from %(start)s to %(end)s UTC, in %(unit)s.") % {
+        "resource": name, "start": moments[0][:16], "end": moments[-1][:16], "unit": unit,
+    }  # fmt: skip
     return Chart(
         make_figure(traces, layout),
         summary,
-        ["Time (UTC)", unit],
+        [gettext("Time (UTC)"), unit],
         [list(row) for row in zip(moments, used, strict=True)],
     )
 
@@ -85,7 +92,7 @@ def build_histogram(resource: str, used: Histograms, row: int) -> Chart | None:
     places = np.flatnonzero(weights > weights.sum() * 1e-4)
     if not len(places):
         return None
-    name, unit = NAMES[resource]
+    name, unit = map(gettext, NAMES[resource])
     scale = 1.0 if resource == "cpu" else GIB
     starts = used.buckets.starts / scale
     rows: list[list[object]] = []
@@ -95,12 +102,15 @@ def build_histogram(resource: str, used: Histograms, row: int) -> Chart | None:
     bars = go.Bar(x=[row[0] for row in rows], y=[row[1] for row in rows], name=name)
     layout = go.Layout(
         height=260,
-        xaxis={"title": {"text": f"{name} in {unit}"}, "type": "category"},
-        yaxis={"title": {"text": "% of weight"}},
+        xaxis={
+            "title": {"text": gettext("%(resource)s in %(unit)s") % {"resource": name, "unit": unit}},
+            "type": "category",
+        },
+        yaxis={"title": {"text": gettext("weight (%)")}},
     )
     return Chart(
         make_figure([bars], layout),
-        f"How often how much {name} was used, in percent of the samples' weight.",
+        gettext("How often how much %(resource)s was used, in percent of the samples' weight.") % {"resource": name},
         [f"{name} ({unit})", "%"],
         rows,
     )

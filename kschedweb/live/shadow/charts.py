@@ -7,9 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from kschedweb.live.shadow.models import VerdictChoice
 from kschedweb.live.shadow.selectors import MAX_VERDICTS
+from kschedweb.web.counting import format_count
 from kschedweb.web.figures import ABOVE, Chart, make_figure
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
             name=choice.label.lower(),
             x=at,
             y=[drift.counts[choice.value] for drift in drifts],
-            hovertemplate="%{y} pods",
+            hovertemplate=f"%{{y}} {gettext('pods')}",
             # A single bar is half an hour wide, in milliseconds.
             **({"width": HOUR.total_seconds() * 500} if len(drifts) == 1 else {}),
         )
@@ -41,11 +43,11 @@ def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
     data.append(
         go.Scatter(
             mode="lines+markers",
-            name="mean difference, points",
+            name=gettext("mean difference, points"),
             x=at,
             y=[_round(drift.mean) for drift in drifts],
             yaxis="y2",
-            hovertemplate="%{y} points",
+            hovertemplate=f"%{{y}} {gettext('points')}",
         )
     )
     vertical = {"rangemode": "tozero", "automargin": True}
@@ -56,18 +58,18 @@ def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
         legend=ABOVE,
         xaxis={
             "type": "date",
-            "title": {"text": "time (UTC)", "standoff": 12},
+            "title": {"text": gettext("time (UTC)"), "standoff": 12},
             "nticks": 9,
             "anchor": "y2",
             **_axis_range(drifts),
         },
-        yaxis={**vertical, "domain": [0.46, 1], "title": {"text": "pods"}},
-        yaxis2={**vertical, "domain": [0, 0.38], "title": {"text": "points"}},
+        yaxis={**vertical, "domain": [0.46, 1], "title": {"text": gettext("pods")}},
+        yaxis2={**vertical, "domain": [0, 0.38], "title": {"text": gettext("points")}},
         margin={"t": 60, "b": 60},
     )
     head = [
-        "Time (UTC)", "Pods", "Agree (%)", *(choice.label for choice in VerdictChoice), "Mean difference (points)",
-        "Largest (points)",
+        gettext("Time (UTC)"), gettext("Pods"), gettext("Agree (%)"), *(choice.label for choice in VerdictChoice),
+        gettext("Mean difference (points)"), gettext("Largest (points)"),
     ]  # fmt: skip
     rows = [list(row) for row in drift_rows(list(reversed(drifts))[:MOST_LINES])]
     return Chart(make_figure(data, layout), describe_drift(whole), head, rows)
@@ -83,14 +85,21 @@ def drift_rows(drifts: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
 def describe_drift(whole: Drift) -> str:
     """Return the drift in one sentence, with the most important figures."""
     if not whole.total:
-        return "No pods evaluated in this time."
-    pods = f"{whole.total:,} pod{'' if whole.total == 1 else 's'}"
-    agree = f"The policy agrees on {whole.agree:.0f} % of {pods}"
+        return gettext("No pods evaluated in this time.")
+    words = {
+        "share": f"{whole.agree:.0f}",
+        "pods": format_count(whole.total, "pods"),
+        "time": _format_start(whole),
+        "points": f"{whole.mean or 0:.1f}",
+    }
+    sentences = [gettext("The policy agrees on %(share)s %% of %(pods)s.") % words]
     if whole.total >= MAX_VERDICTS:
-        agree += f", the newest, judged since {_format_start(whole)} UTC"
-    if whole.mean is None:
-        return f"{agree}."
-    return f"{agree}; where their nodes pass they are {whole.mean:.1f} points below the best on average."
+        sentences.append(gettext("These are the newest, judged since %(time)s UTC.") % words)
+    if whole.mean is not None:
+        sentences.append(
+            gettext("Where their nodes pass, they score %(points)s points below the best on average.") % words
+        )
+    return " ".join(sentences)
 
 
 def _format_start(drift: Drift) -> str:

@@ -59,7 +59,7 @@ def test_the_whole_and_its_causes(some: LiveScheduler) -> None:
     assert (whole.total, whole.most) == (6, 37)
     assert whole.mean == pytest.approx(12.0)
     assert charts.describe_drift(whole) == (
-        "The policy agrees on 33 % of 6 pods; where their nodes pass they are 12.0 points below the best on average."
+        "The policy agrees on 33 % of 6 pods. Where their nodes pass, they score 12.0 points below the best on average."
     )
     causes = {
         (cause.plugin, cause.verdict): (cause.pods, cause.mean) for cause in selectors.list_causes(some, "24h", now)
@@ -112,7 +112,7 @@ def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monke
     assert (whole.total, whole.start) == (5, now - timedelta(minutes=4))
     assert sum(step.total for step in selectors.compute_drift(live, "1h", now)) == 5
     assert (
-        f"of 5 pods, the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC"
+        f"of 5 pods. These are the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC."
         in charts.describe_drift(whole)
     )
 
