@@ -12,18 +12,18 @@ from kschedweb.engine.queueing.workloads.workload import PodSetAdmission, Worklo
 def write_status(workload: Workload) -> Json:
     """Return the status of a workload without topology, with what is empty left out."""
     status = workload.status
-    written: Json = {
+    raw: Json = {
         "conditions": [_write_condition(condition) for condition in status.conditions],
         "reclaimablePods": [{"name": name, "count": count} for name, count in status.reclaimable.items()],
     }
     if status.admission is not None:
-        written["admission"] = {
+        raw["admission"] = {
             "clusterQueue": status.admission.cluster_queue,
             "podSetAssignments": [_write_assignment(pod_set) for pod_set in status.admission.pod_sets],
         }
     if status.requeue_at is not None:
-        written["requeueState"] = {"count": status.requeue_count or 0, "requeueAt": _format_time(status.requeue_at)}
-    return {name: value for name, value in written.items() if value}
+        raw["requeueState"] = {"count": status.requeue_count or 0, "requeueAt": _format_time(status.requeue_at)}
+    return {name: value for name, value in raw.items() if value}
 
 
 def _write_condition(condition: Condition) -> Json:
@@ -36,8 +36,8 @@ def _write_condition(condition: Condition) -> Json:
 
 
 def _write_assignment(pod_set: PodSetAdmission) -> Json:
-    written: Json = {"name": pod_set.name, "flavors": dict(pod_set.flavors), "resourceUsage": dict(pod_set.usage)}
-    return written if pod_set.count is None else {**written, "count": pod_set.count}
+    raw: Json = {"name": pod_set.name, "flavors": dict(pod_set.flavors), "resourceUsage": dict(pod_set.usage)}
+    return raw if pod_set.count is None else {**raw, "count": pod_set.count}
 
 
 def _format_time(seconds: float) -> str:
