@@ -41,6 +41,8 @@ hypothesis_settings.load_profile("kschedweb")
 ROOT = Path(__file__).resolve().parent.parent
 BROWSER = ROOT / "tests" / "browser"
 LONGEST_NAME, GZIP = 100, b"\x1f\x8b"
+# Fixtures of pytest-django that open the database without the marker.
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
 SERVERS = ("live", "browser", "postgresql", "redis")
 
 
@@ -94,8 +96,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
         if "transactional_db" in fixtures or _transactional(item):
             item.add_marker("databases")
+        if item.get_closest_marker("django_db") or fixtures & DATABASE_FIXTURES:
+            _use_database(item)
         if item.path.parent == BROWSER and "[chromium-390" in item.name:
             item.add_marker("nightly")
+
+
+def _use_database(item: pytest.Item) -> None:
+    """Keep the rows of migrations after the test. Others have no transaction, which takes longer than most of them."""
+    info = getattr(item, "_fixtureinfo", None)
+    if info is None or "migrated_rows" in info.names_closure[:1]:
+        return
+    names = info.names_closure  # the list that tests of one function share, from session to function
+
+    def is_of_function(name: str) -> bool:
+        return name not in info.name2fixturedefs or info.name2fixturedefs[name][-1].scope == "function"
+
+    first = next((place for place, name in enumerate(names) if is_of_function(name)), len(names))
+    names.insert(first, "django_db_serialized_rollback")
+    names.insert(0, "migrated_rows")
 
 
 def pytest_collection_finish() -> None:
@@ -148,14 +167,9 @@ def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> 
         yield
 
 
-@pytest.fixture(autouse=True)
-def keep_migrated_rows(migrated_rows: None, django_db_serialized_rollback: None) -> None:
-    """For every test."""
-
-
 @pytest.fixture(scope="module")
 def rows_of_module(
-    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+    request: pytest.FixtureRequest, migrated_rows: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
     """``with rows_of_module():`` a fixture of the module writes rows that all its tests find; they go with the module.
 

@@ -103,6 +103,7 @@ def test_a_replay_begins_with_what_was_known_at_its_beginning(cluster: Cluster) 
     assert known_hours(history.watermarks_at(len(history.times) - 1).curves[WEB]) == {8: 1.0}
 
 
+@pytest.mark.django_db
 def test_the_demo_has_a_day_and_a_night_shift() -> None:
     curves = selectors.daily_curves(demo_load())
     shop, batch = (

@@ -17,6 +17,8 @@ from kschedweb.web.outages import find_outage
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.django_db
+
 
 def open_sqlite(path: Path) -> DatabaseWrapper:
     """SQLite as the site opens it, which waits for a lock for a moment only."""
