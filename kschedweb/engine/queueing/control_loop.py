@@ -159,6 +159,7 @@ class ControlLoop:
     def forget(self, workload: Workload) -> None:
         """Take out a workload that has ended, and counts no longer."""
         self._remove(workload)
+        self._evicting.pop(workload.key, None)
         self._world.queues.forget_workload(workload.key)
 
     def _remove(self, workload: Workload) -> Workload | None:
@@ -167,5 +168,4 @@ class ControlLoop:
         del self._world.workloads[key]
         for keys in (self._unreconciled, self._delayed):
             keys.discard(key)
-        self._evicting.pop(key, None)
         return self._seen.pop(key, None)

@@ -70,6 +70,18 @@ def test_a_more_important_workload_takes_the_place_of_another_one() -> None:
     assert states == {"ns/a": "pending", "ns/b": "admitted"}
 
 
+def test_a_workload_that_is_deleted_while_it_is_evicted_keeps_the_play_going() -> None:
+    """As Kueue's harness, which waits for the end of its eviction all the same."""
+    scenario = make_scenario(
+        make_workload("low", "3", minute=1), preemption={"withinClusterQueue": "LowerPriority"}, evictionCycles=2
+    )
+    high = make_workload("high", "4", priority=10, minute=2)
+    events = [{"before": 2, "apply": high}, {"before": 3, "delete": "ns/low"}]
+    answer = answer_scenario({**scenario, "cycles": 6, "events": events})
+    assert [cycle.get("idle", False) for cycle in answer["cycles"]] == [False, False, False, True]
+    assert "repeats" not in answer
+
+
 def test_gates_that_are_not_known_are_an_error_of_the_answer() -> None:
     answer = answer_scenario(make_scenario(gates="Nonsense=true"))
     assert answer == {"name": "s", "error": "unrecognized feature gate: Nonsense"}
