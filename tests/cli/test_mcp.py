@@ -13,6 +13,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from kschedweb.cli.commands.tools import TOOLS
 from tests.cli.conftest import clean_variables
+from tests.support.processes import wait_until
 from tests.support.site import Site
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("cli")]
@@ -71,6 +72,7 @@ def test_each_tool_answers(run_session: Callable[..., Any], site: Site) -> None:
     )
     assert tool_answers["together"]["baseline"]["groups"] == tool_answers["together"]["policy"]["groups"]
     body = {"cluster": "demo", "pod": {"requests": {"cpu": "500m", "memory": "1Gi"}}}
+    wait_until(lambda: "count" in site.ask("POST", "capacity/fit/", body), "the fit is computed")
     assert tool_answers["capacity"]["count"] == site.ask("POST", "capacity/fit/", body)["count"]
     pending = {f"{pod['namespace']}/{pod['name']}" for pod in tool_answers["list_pending"]}
     pending_pods = site.ask("GET", "clusters/demo/pods/?pending=true&limit=100")["results"]
