@@ -82,7 +82,7 @@ DATA = frozenset(
         ),
         *("name", "namespace", "nodes", "none", "pending", "place", "true", "value", "weight", "zone", "zones"),
         *("address", "filter", "policy", "predicate", "priority", "score", "thresholds", "memory"),
-        *("bind", "ignorable", "limits", "prometheus", "taints"),
+        *("bind", "ignorable", "limits", "prometheus", "taints", "watermarks"),
         *("Affinity", "Pod", "Spread", "Taint", "Target", "Volume"),
     }
 )
