@@ -70,7 +70,12 @@ def test_each_tool_answers(run_session: Callable[..., Any], site: Site) -> None:
     assert (
         tool_answers["compare_policies"]["baseline"]["chosen"] == tool_answers["compare_policies"]["policy"]["chosen"]
     )
-    assert tool_answers["together"]["baseline"]["groups"] == tool_answers["together"]["policy"]["groups"]
+    # Fixes are searched for some seconds only, in which a busy machine finds fewer.
+    baseline, policy = (
+        [{**group, "fixes": []} for group in tool_answers["together"][side]["groups"]]
+        for side in ("baseline", "policy")
+    )
+    assert baseline == policy
     body = {"cluster": "demo", "pod": {"requests": {"cpu": "500m", "memory": "1Gi"}}}
     wait_until(lambda: "count" in site.ask("POST", "capacity/fit/", body), "the fit is computed")
     assert tool_answers["capacity"]["count"] == site.ask("POST", "capacity/fit/", body)["count"]

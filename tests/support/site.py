@@ -46,10 +46,16 @@ class Site:
     def login(self, username: str, password: str) -> None:
         """Log in by the form; afterwards every call carries the session and its CSRF token."""
         address = urljoin(self.url, "/login/")
-        form = self.session.get(address, timeout=120)
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
-        assert token, "the login page has a form with a CSRF token"
-        body = {"csrfmiddlewaretoken": token[1], "username": username, "password": password}
+        tokens: list[str] = []
+
+        def has_form() -> bool:
+            page = self.session.get(address, timeout=120).text
+            tokens.extend(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page))
+            return bool(tokens)
+
+        # A process that has only just begun on a busy machine answers once that it is not there yet.
+        wait_until(has_form, "the login page has a form with a CSRF token", step=1.0)
+        body = {"csrfmiddlewaretoken": tokens[-1], "username": username, "password": password}
         answer = self.session.post(address, data=body, headers={"Referer": address}, timeout=120)
         assert "sessionid" in self.session.cookies, (
             f"{answer.status_code}: {re.sub(r'<[^>]+>', ' ', answer.text)[:2000]}"
