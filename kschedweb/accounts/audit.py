@@ -57,7 +57,7 @@ KINDS = {
     "token": _("Tokens"),
     "user": _("People"),
     "watermarks": _("Watermarks"),
-    "webhook": "Webhooks",
+    "webhook": _("Webhooks"),
 }
 # Verbs that a stranger can cause. Together they fill at most so many entries an hour, so that nobody can flood the
 # trail.

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from kschedweb.clusters.demo_catalog import GPU, PENDING, POOL, tolerations_for
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.example_queue import ExampleQueue
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_state
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
@@ -23,28 +24,13 @@ QUEUED_POD = next(entry for entry in PENDING if entry.why == "gated")
 AddObject = Callable[..., Json]
 
 
-@dataclass(frozen=True)
-class DemoQueue:
-    """A ClusterQueue, and the LocalQueue of its name."""
-
-    name: str
-    namespace: str
-    cohort: str
-    # Flavor -> nominal quota of CPU, GiB of memory, and GPUs where the flavor has any.
-    quotas: dict[str, tuple[int, ...]]
-    preemption: Json
-    strategy: str = "BestEffortFIFO"
-    # (flavor, limit, CPU)
-    limit: tuple[str, str, int] | None = None
-
-
 QUEUES = (
-    DemoQueue("analytics", "analytics", "batch", {"on-demand": (24, 96), "spot": (16, 48)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}, limit=("on-demand", "borrowingLimit", 8)),
-    DemoQueue("reports", "batch", "batch", {"on-demand": (12, 48), "spot": (8, 24)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("on-demand", "lendingLimit", 10)),
-    DemoQueue("staging", "staging", "batch", {"on-demand": (0, 0), "spot": (4, 12)}, {}, strategy="StrictFIFO"),
-    DemoQueue("backfill", "batch", "batch", {"on-demand": (8, 32), "spot": (8, 24)}, {"withinClusterQueue": "LowerPriority"}),
-    DemoQueue("training", "ml", "ml", {"gpu": (64, 256, 6)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
-    DemoQueue("research", "data", "ml", {"gpu": (32, 128, 2)}, {}),
+    ExampleQueue("analytics", "analytics", "batch", {"on-demand": (24, 96), "spot": (16, 48)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}, limit=("on-demand", "borrowingLimit", 8)),
+    ExampleQueue("reports", "batch", "batch", {"on-demand": (12, 48), "spot": (8, 24)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("on-demand", "lendingLimit", 10)),
+    ExampleQueue("staging", "staging", "batch", {"on-demand": (0, 0), "spot": (4, 12)}, {}, strategy="StrictFIFO"),
+    ExampleQueue("backfill", "batch", "batch", {"on-demand": (8, 32), "spot": (8, 24)}, {"withinClusterQueue": "LowerPriority"}),
+    ExampleQueue("training", "ml", "ml", {"gpu": (64, 256, 6)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
+    ExampleQueue("research", "data", "ml", {"gpu": (32, 128, 2)}, {}),
 )  # fmt: skip
 
 
@@ -134,31 +120,10 @@ def add_queues(add_object: AddObject, now: datetime) -> None:
     for cohort in sorted({queue.cohort for queue in QUEUES}):
         add("Cohort", cohort, spec={})
     for queue in QUEUES:
-        add("ClusterQueue", queue.name, spec=_queue_spec(queue))
+        add("ClusterQueue", queue.name, spec=queue.to_spec())
         add("LocalQueue", queue.name, queue.namespace, spec={"clusterQueue": queue.name})
     workloads = [_add_workload(add, job, now) for job in JOBS]
     _judge_waiting(read_state(added, now.timestamp()), workloads, now)
-
-
-def _queue_spec(queue: DemoQueue) -> Json:
-    names = ("cpu", "memory", GPU)
-    flavors = []
-    for flavor, amounts in queue.quotas.items():
-        resources: list[Json] = [
-            {"name": name, "nominalQuota": f"{amount}Gi" if name == "memory" else str(amount)}
-            for name, amount in zip(names, amounts, strict=False)
-        ]
-        if queue.limit is not None and queue.limit[0] == flavor:
-            resources[0][queue.limit[1]] = str(queue.limit[2])
-        flavors.append({"name": flavor, "resources": resources})
-    covered = list(names[: len(next(iter(queue.quotas.values())))])
-    return {
-        "cohortName": queue.cohort,
-        "namespaceSelector": {},
-        "queueingStrategy": queue.strategy,
-        "preemption": queue.preemption,
-        "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
-    }
 
 
 def _add_workload(add: Callable[..., Json], job: DemoJob, now: datetime) -> Json:

@@ -15,7 +15,6 @@ from kschedweb.engine.sandbox.world.catalogue.tables import (
     Misfit,
     QueuedJobKind,
     SandboxPool,
-    SandboxQueue,
     SandboxWorkload,
 )
 from kschedweb.engine.sandbox.world.context import DOMAIN
@@ -126,29 +125,8 @@ def _queue_objects() -> Iterator[CatalogueObject]:
     for cohort in dict.fromkeys(queue.cohort for queue in tables.QUEUES):
         yield COHORT, "", {"metadata": {"name": cohort}, "spec": {}}
     for queue in tables.QUEUES:
-        yield CLUSTER_QUEUE, "", {"metadata": {"name": queue.name}, "spec": _queue_spec(queue)}
+        yield CLUSTER_QUEUE, "", {"metadata": {"name": queue.name}, "spec": queue.to_spec()}
         yield LOCAL_QUEUE, queue.namespace, {"metadata": {"name": queue.name}, "spec": {"clusterQueue": queue.name}}
-
-
-def _queue_spec(queue: SandboxQueue) -> Json:
-    names = ("cpu", "memory", tables.GPU)
-    flavors = []
-    for flavor, amounts in queue.quotas.items():
-        resources: list[Json] = [
-            {"name": name, "nominalQuota": f"{amount}Gi" if name == "memory" else str(amount)}
-            for name, amount in zip(names, amounts, strict=False)
-        ]
-        if queue.limit is not None and queue.limit[0] == flavor:
-            resources[0][queue.limit[1]] = str(queue.limit[2])
-        flavors.append({"name": flavor, "resources": resources})
-    covered = list(names[: len(next(iter(queue.quotas.values())))])
-    return {
-        "cohortName": queue.cohort,
-        "namespaceSelector": {},
-        "queueingStrategy": queue.strategy,
-        "preemption": queue.preemption,
-        "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
-    }
 
 
 def make_misfit(kind: Misfit, name: str, minutes: int) -> Json:

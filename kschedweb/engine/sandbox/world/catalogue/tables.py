@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.example_queue import ExampleQueue
 from kschedweb.engine.values import dataclass
 
 REGION, ZONES = "sandbox-1", ("sandbox-1a", "sandbox-1b", "sandbox-1c")
@@ -200,31 +201,16 @@ JOBS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SandboxQueue:
-    """A ClusterQueue of Kueue, and the LocalQueue of its name."""
-
-    name: str
-    namespace: str
-    cohort: str
-    # Flavor -> nominal quota of CPU, GiB of memory, and GPUs where the flavor has any.
-    quotas: dict[str, tuple[int, ...]]
-    preemption: Json
-    strategy: str = "BestEffortFIFO"
-    # (flavor, limit, CPU)
-    limit: tuple[str, str, int] | None = None
-
-
 # Flavors of Kueue are pools of nodes.
 FLAVORS = ("general", "compute", "gpu")
 WORKLOAD_PRIORITIES = {"urgent": 1000, "normal": 100, "background": 0}
 QUEUES = (
-    SandboxQueue("analytics", "analytics", "teams", {"general": (8, 24), "compute": (10, 24)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}, limit=("compute", "borrowingLimit", 6)),
-    SandboxQueue("reports", "batch", "teams", {"general": (5, 16), "compute": (6, 16)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("general", "lendingLimit", 3)),
-    SandboxQueue("tests", "staging", "teams", {"general": (0, 0), "compute": (4, 10)}, {}, strategy="StrictFIFO"),
-    SandboxQueue("backfill", "batch", "teams", {"general": (2, 6), "compute": (6, 16)}, {"withinClusterQueue": "LowerPriority"}),
-    SandboxQueue("training", "ml", "research", {"gpu": (5, 20, 1)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
-    SandboxQueue("probes", "data", "research", {"gpu": (4, 14, 1)}, {}),
+    ExampleQueue("analytics", "analytics", "teams", {"general": (8, 24), "compute": (10, 24)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}, limit=("compute", "borrowingLimit", 6)),
+    ExampleQueue("reports", "batch", "teams", {"general": (5, 16), "compute": (6, 16)}, {"reclaimWithinCohort": "LowerPriority"}, limit=("general", "lendingLimit", 3)),
+    ExampleQueue("tests", "staging", "teams", {"general": (0, 0), "compute": (4, 10)}, {}, strategy="StrictFIFO"),
+    ExampleQueue("backfill", "batch", "teams", {"general": (2, 6), "compute": (6, 16)}, {"withinClusterQueue": "LowerPriority"}),
+    ExampleQueue("training", "ml", "research", {"gpu": (5, 20, 1)}, {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "LowerPriority"}}),
+    ExampleQueue("probes", "data", "research", {"gpu": (4, 14, 1)}, {}),
 )  # fmt: skip
 
 
