@@ -14,7 +14,6 @@ from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_st
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 GATE = "kueue.x-k8s.io/admission"
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITIES = {"urgent": 1000, "normal": 100, "background": 0}
 # Flavor -> the pool of its nodes.
 FLAVORS = {"on-demand": "general", "spot": "spot", "gpu": "gpu"}

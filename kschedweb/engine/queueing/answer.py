@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.cycle.cycle import CycleResult
@@ -13,6 +12,7 @@ from kschedweb.engine.queueing.quota.quota_tree import QuotaNode
 from kschedweb.engine.queueing.quota.shares import compute_share
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.workloads.conditions import Condition
+from kschedweb.engine.queueing.workloads.status_json import format_time
 from kschedweb.engine.queueing.workloads.workload import Workload
 from kschedweb.engine.queueing.world import KueueEvent, KueueWorld
 
@@ -151,9 +151,5 @@ def _describe_workload(workload: Workload) -> Json:
     if status.admission is not None and status.admission.pod_sets:
         described["admission"] = status.admission.to_json()
     if status.requeue_at is not None:
-        described["requeueAt"] = _format_time(status.requeue_at)
+        described["requeueAt"] = format_time(status.requeue_at)
     return described
-
-
-def _format_time(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

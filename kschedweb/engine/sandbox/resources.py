@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from kschedweb.engine.objects.kinds import KUEUE
 from kschedweb.engine.values import dataclass
 
 
@@ -51,7 +52,6 @@ class Resource:
         return f"{root}{namespace_part}/{self.plural}{last}"
 
 
-KUEUE = "kueue.x-k8s.io"
 RESOURCES: tuple[Resource, ...] = (
     Resource("Namespace", "", "v1", "namespaces", namespaced=False, status=True),
     Resource("Node", "", "v1", "nodes", namespaced=False, status=True),

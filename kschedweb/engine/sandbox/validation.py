@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.kinds import KUEUE
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
@@ -13,7 +14,7 @@ from kschedweb.engine.refusals import RULES, find_refusals, metadata_problems, o
 from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.sandbox.clock_validation import clock_problems as of_clock
 from kschedweb.engine.sandbox.limits import find_size_problems
-from kschedweb.engine.sandbox.resources import CLOCK, KUEUE, POD, Resource, storage_resource
+from kschedweb.engine.sandbox.resources import CLOCK, POD, Resource, storage_resource
 from kschedweb.engine.sandbox.status_errors import invalid
 from kschedweb.engine.validation.fields import Problem, Typed, forbidden
 from kschedweb.engine.validation.fields import invalid as invalid_field

@@ -73,6 +73,24 @@ class CycleResult:
         )
 
 
+class TriedCycles:
+    """Knows when more cycles bring nothing: one changed nothing, and tried what one before had tried."""
+
+    def __init__(self) -> None:
+        self._tries: set[tuple[object, ...]] = set()
+
+    def is_over(self, result: CycleResult, *, changed: bool) -> bool:
+        """Take the result of a cycle, and whether it changed anything; return whether the next one is needless."""
+        if changed:
+            self._tries.clear()
+            return False
+        tries = result.describe_tries()
+        if result.is_idle or tries in self._tries:
+            return True
+        self._tries.add(tries)
+        return False
+
+
 def explain_inadmissible(world: KueueWorld, workload: Workload, selector: Selector | None) -> str:
     """Return why ``workload`` must not be admitted (`ValidateAdmissibility`); "" if it may."""
     labels = world.namespaces.get(workload.namespace)

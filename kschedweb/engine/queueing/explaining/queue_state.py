@@ -16,6 +16,7 @@ from kschedweb.engine.objects.json_access import (
     get_string,
     get_time,
 )
+from kschedweb.engine.objects.kinds import KUEUE
 from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.queueing.control_loop import ControlLoop
 from kschedweb.engine.queueing.cycle.cycle import SchedulingCycle
@@ -33,7 +34,6 @@ from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, Workl
 from kschedweb.engine.queueing.world import KueueConfiguration, KueueWorld
 from kschedweb.engine.values import dataclass
 
-GROUP = "kueue.x-k8s.io"
 # Kinds of Kueue's own, and those of others that it looks at.
 KUEUE_KINDS = frozenset({
     "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "Workload",
@@ -167,7 +167,7 @@ def _is_read(raw: Json) -> bool:
     kind = raw.get("kind")
     if kind in KUEUE_KINDS:
         # Kubernetes has a Workload of its own, in another group.
-        return str(raw.get("apiVersion", "")).startswith(f"{GROUP}/")
+        return str(raw.get("apiVersion", "")).startswith(f"{KUEUE}/")
     return kind in _OTHER_KINDS or kind in _TOPOLOGY_KINDS
 
 

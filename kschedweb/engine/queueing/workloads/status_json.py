@@ -22,7 +22,7 @@ def write_status(workload: Workload) -> Json:
             "podSetAssignments": [_write_assignment(pod_set) for pod_set in status.admission.pod_sets],
         }
     if status.requeue_at is not None:
-        raw["requeueState"] = {"count": status.requeue_count or 0, "requeueAt": _format_time(status.requeue_at)}
+        raw["requeueState"] = {"count": status.requeue_count or 0, "requeueAt": format_time(status.requeue_at)}
     return {name: value for name, value in raw.items() if value}
 
 
@@ -30,7 +30,7 @@ def _write_condition(condition: Condition) -> Json:
     return {
         **condition.to_json(),
         "message": condition.message,
-        "lastTransitionTime": _format_time(condition.since),
+        "lastTransitionTime": format_time(condition.since),
         "observedGeneration": condition.observed_generation,
     }
 
@@ -40,5 +40,6 @@ def _write_assignment(pod_set: PodSetAdmission) -> Json:
     return raw if pod_set.count is None else {**raw, "count": pod_set.count}
 
 
-def _format_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
+    """Return seconds of the epoch as objects write a time."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

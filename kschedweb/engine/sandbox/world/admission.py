@@ -7,10 +7,10 @@ from kschedweb.engine.controllers.claims import set_default_class
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queueing.workloads.labels import is_queued
 from kschedweb.engine.sandbox.resources import BY_KIND, POD, Resource
 from kschedweb.engine.sandbox.status_errors import bad_request, forbidden
 from kschedweb.engine.sandbox.store import Store
-from kschedweb.engine.sandbox.world.queue_labels import QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import JOB, STORAGE_CLASS
 
 _API = {"PriorityClass": "scheduling.k8s.io/v1", "RuntimeClass": "node.k8s.io/v1"}
@@ -26,7 +26,7 @@ class Admission:
         """Return the object as it is stored. Raises ApiRefusal."""
         if resource.kind == "PersistentVolumeClaim":
             return set_default_class(raw, self._store.all(STORAGE_CLASS))
-        if resource is JOB and QUEUE_LABEL in (raw["metadata"].get("labels") or {}):
+        if resource is JOB and is_queued(raw):
             # As Kueue's webhook does: the Job runs once it has quota.
             return {**raw, "spec": {**raw["spec"], "suspend": True}}
         return self._admit_pod(raw) if resource is POD else raw

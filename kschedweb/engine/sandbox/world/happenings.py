@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.workloads.labels import is_queued
 from kschedweb.engine.sandbox.eviction import evict_pod
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
 from kschedweb.engine.sandbox.selection import whole_number
@@ -23,7 +24,6 @@ from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotatio
 from kschedweb.engine.sandbox.world.index import get_controller_of
 from kschedweb.engine.sandbox.world.kubelets.nodes import is_silent
 from kschedweb.engine.sandbox.world.pods import is_deleting, is_pod_terminal, parse_duration
-from kschedweb.engine.sandbox.world.queue_labels import QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import DEPLOYMENT, JOB
 
 # Seconds.
@@ -103,7 +103,7 @@ class Happenings:
 
     def _count_queued(self) -> int:
         return sum(
-            QUEUE_LABEL in (raw["metadata"].get("labels") or {}) and not (raw.get("status") or {}).get("completionTime")
+            is_queued(raw) and not (raw.get("status") or {}).get("completionTime")
             for raw in self._context.store.all(JOB)
         )
 

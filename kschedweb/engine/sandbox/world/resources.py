@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.sandbox.resources import KUEUE, get_resource
+from kschedweb.engine.objects.kinds import KUEUE
+from kschedweb.engine.sandbox.resources import get_resource
 
 DEPLOYMENT = get_resource("Deployment", "apps/v1")
 REPLICA_SET = get_resource("ReplicaSet", "apps/v1")

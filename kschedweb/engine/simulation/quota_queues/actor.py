@@ -15,7 +15,7 @@ from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
-from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler, TriedCycles
 from kschedweb.engine.queueing.explaining.pod_links import GATE
 from kschedweb.engine.queueing.explaining.queue_state import (
     build_state,
@@ -395,7 +395,7 @@ class QuotaQueues(Actor):
 
     def _run_cycles(self, now: float) -> None:
         """Run cycles until one changes nothing that one before has not tried."""
-        earlier_states: set[tuple[object, ...]] = set()
+        cycle_tries = TriedCycles()
         for _ in range(MOST_CYCLES):
             checkpoint()
             self._cycle += 1
@@ -406,13 +406,8 @@ class QuotaQueues(Actor):
             self._controllers.settle(self._cycle)
             self._controllers.pass_checks()
             changed = self._follow_workloads(now) or changed
-            if changed:
-                earlier_states.clear()
-                continue
-            mark = result.describe_tries()
-            if result.is_idle or mark in earlier_states:
+            if cycle_tries.is_over(result, changed=changed):
                 return
-            earlier_states.add(mark)
 
     def _follow_workloads(self, now: float) -> bool:
         """Let jobs follow their Workloads; return true if one was admitted, evicted or released."""

@@ -9,15 +9,13 @@ from datetime import UTC, datetime
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_string_map
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.queueing.workloads.labels import MIN_PARALLELISM_ANNOTATION, PRIORITY_CLASS_LABEL, QUEUE_LABEL
 from kschedweb.engine.values import dataclass
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-PRIORITY_CLASS_LABEL = "kueue.x-k8s.io/priority-class"
 GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 GROUP_COUNT_ANNOTATION = "kueue.x-k8s.io/pod-group-total-count"
 WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-MIN_PARALLELISM_ANNOTATION = "kueue.x-k8s.io/job-min-parallelism"
 # Annotations of pods by the field of a topology request that they set.
 _TOPOLOGY_ANNOTATIONS = {
     "required": "kueue.x-k8s.io/podset-required-topology",

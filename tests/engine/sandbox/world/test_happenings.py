@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.workloads.labels import QUEUE_LABEL
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
 from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.sandbox.world.happenings import MOST_PODS
 from kschedweb.engine.sandbox.world.pods import get_condition, is_pod_active, is_pod_ready
-from kschedweb.engine.sandbox.world.queue_labels import QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET, DEPLOYMENT, JOB, STATEFUL_SET
 from tests.engine.sandbox.living import Living
 from tests.support.tiers import one_of

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.workloads.labels import MIN_PARALLELISM_ANNOTATION, PRIORITY_CLASS_LABEL, QUEUE_LABEL
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NAMESPACE, NODE, Resource, get_resource
@@ -18,7 +19,6 @@ from kschedweb.engine.sandbox.world.catalogue.tables import (
     SandboxWorkload,
 )
 from kschedweb.engine.sandbox.world.context import DOMAIN
-from kschedweb.engine.sandbox.world.queue_labels import MINIMUM_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import (
     BUDGET,
     CLUSTER_QUEUE,
@@ -106,10 +106,10 @@ def make_queued_job(random: Random, kind: QueuedJobKind, suffix: str) -> tuple[s
     pods = random.randint(1, kind.pods)
     metadata: Json = {
         "name": f"{kind.name}-{suffix}",
-        "labels": {"app": kind.name, QUEUE_LABEL: kind.queue, PRIORITY_LABEL: random.choice(kind.priorities)},
+        "labels": {"app": kind.name, QUEUE_LABEL: kind.queue, PRIORITY_CLASS_LABEL: random.choice(kind.priorities)},
     }
     if 0 < kind.least_pods < pods:
-        metadata["annotations"] = {MINIMUM_ANNOTATION: str(kind.least_pods)}
+        metadata["annotations"] = {MIN_PARALLELISM_ANNOTATION: str(kind.least_pods)}
     spec = {"completions": pods, "parallelism": pods, "ttlSecondsAfterFinished": 600, "template": template}
     return queue.namespace, {"metadata": metadata, "spec": spec}
 

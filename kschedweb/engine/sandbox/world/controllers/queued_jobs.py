@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.workloads.labels import (
+    MIN_PARALLELISM_ANNOTATION,
+    PRIORITY_CLASS_LABEL,
+    QUEUE_LABEL,
+    is_queued,
+)
 from kschedweb.engine.queueing.workloads.workload import Workload
 from kschedweb.engine.sandbox.store import Store, StoreChange
 from kschedweb.engine.sandbox.world.context import owner_reference
 from kschedweb.engine.sandbox.world.pods import get_condition, is_deleting, template_hash
-from kschedweb.engine.sandbox.world.queue_labels import MINIMUM_ANNOTATION, PRIORITY_LABEL, QUEUE_LABEL
 from kschedweb.engine.sandbox.world.resources import JOB, PRIORITY_CLASS, RESOURCE_FLAVOR, WORKLOAD_PRIORITY_CLASS
-
-
-def is_queued(job: Json) -> bool:
-    return QUEUE_LABEL in (job["metadata"].get("labels") or {})
 
 
 def is_relevant(change: StoreChange) -> bool:
@@ -50,7 +51,7 @@ def build_workload(store: Store, job: Json) -> Json:
     metadata, spec = job["metadata"], job["spec"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     pod_set: Json = {"name": "main", "count": spec["parallelism"], "template": spec["template"]}
-    minimum = annotations.get(MINIMUM_ANNOTATION, "")
+    minimum = annotations.get(MIN_PARALLELISM_ANNOTATION, "")
     if minimum.isdecimal() and 0 < int(minimum) < spec["parallelism"]:
         pod_set["minCount"] = int(minimum)
     name = f"job-{metadata['name'][:50]}-{template_hash({'uid': metadata['uid']})[:5]}"
@@ -60,7 +61,7 @@ def build_workload(store: Store, job: Json) -> Json:
             "queueName": labels[QUEUE_LABEL],
             "active": True,
             "podSets": [pod_set],
-            **_find_priority(store, labels.get(PRIORITY_LABEL, ""), spec["template"]["spec"]),
+            **_find_priority(store, labels.get(PRIORITY_CLASS_LABEL, ""), spec["template"]["spec"]),
         },
     }
 

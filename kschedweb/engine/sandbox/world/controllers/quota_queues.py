@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
+from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler, TriedCycles
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, build_state, detect_fair_sharing
 from kschedweb.engine.queueing.workloads import conditions as kinds
+from kschedweb.engine.queueing.workloads.labels import is_queued
 from kschedweb.engine.queueing.workloads.status_json import write_status
 from kschedweb.engine.queueing.workloads.workload import Workload
 from kschedweb.engine.queueing.world import CycleLog, KueueEvent
@@ -27,7 +28,6 @@ from kschedweb.engine.sandbox.world.controllers.queued_jobs import (
     build_workload,
     count_reclaimable,
     find_end,
-    is_queued,
     is_relevant,
     runs,
 )
@@ -300,7 +300,7 @@ def _list_counts(workload: Workload) -> Iterable[str]:
 def _play(state: _KeptState) -> list[KueueEvent]:
     """Play cycles until one changes nothing that one before has not tried; returns what Kueue tells."""
     world, controllers = state.queues.world, state.queues.controllers
-    events, tried_marks = list[KueueEvent](), set[tuple[object, ...]]()
+    events, cycle_tries = list[KueueEvent](), TriedCycles()
     for cycle in range(1, MOST_CYCLES + 1):
         world.log = CycleLog()
         former = dict(world.workloads)
@@ -309,13 +309,8 @@ def _play(state: _KeptState) -> list[KueueEvent]:
         controllers.settle(cycle)
         events += [*world.log.events, *world.log.evicted]
         changed = (item for key, item in world.workloads.items() if item is not former[key])
-        if any(item.status != former[item.key].status for item in changed):
-            tried_marks.clear()
-            continue
-        mark = result.describe_tries()
-        if result.is_idle or mark in tried_marks:
+        if cycle_tries.is_over(result, changed=any(item.status != former[item.key].status for item in changed)):
             break
-        tried_marks.add(mark)
     return events
 
 
