@@ -51,7 +51,8 @@ FLEET = Table(
     css="dense",
     page="fleet",
     filters=FleetFilter,
-    also=("reason", "ordering"),
+    also=("reason", "ordering", "show", "by", "group"),
+    other_parameters=("focus", "find"),
 )
 register_tables(
     FLEET,

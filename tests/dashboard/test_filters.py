@@ -19,6 +19,7 @@ from tests.support.html import elements
         ("/policies/?kind=banana", "The filter kind=banana was left out."),
         ("/fleet/?ordering=banana", "The filter ordering=banana was left out."),
         ("/nodes/?ready=true&zone=zone-a&show=cpu&page=2&view=1&cluster=demo", ""),
+        ("/fleet/?show=memory&by=cluster&group=demo", ""),
     ],
 )
 def test_a_page_falls_back_and_says_what_it_left_out(client_as, demo, address: str, phrase: str) -> None:
