@@ -56,7 +56,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         if once.VARIABLE not in os.environ:  # a run that a test starts shares what this one has made
             once.share()
+            config.add_cleanup(_drop_template)
         catalogues.compile_all()  # a run without make finds them too
+
+
+def _drop_template() -> None:
+    if once.made("tables-postgresql"):
+        from tests.support.tables import drop_template
+
+        drop_template(os.environ["DATABASE_URL"])
 
 
 @pytest.fixture(scope="session")
@@ -141,17 +149,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             missing(f"set {variable}")
 
 
-if not os.environ.get("DATABASE_URL"):
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """In place of pytest-django's, which has each process migrate."""
+    from tests.support.tables import copy_tables, drop_tables
 
-    @pytest.fixture(scope="session")
-    def django_db_setup(
-        django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
-    ) -> None:
-        """In place of pytest-django's, which has each process migrate."""
-        from tests.support.tables import copy_tables
-
-        with django_db_blocker.unblock():
-            copy_tables()
+    with django_db_blocker.unblock():
+        copy_tables()
+    yield
+    with django_db_blocker.unblock():
+        drop_tables()
 
 
 @pytest.fixture(scope="session")

@@ -35,3 +35,8 @@ def made_once(name: str, make: Callable[[Path], object]) -> Path:
             make(new)
             new.rename(folder)
     return folder
+
+
+def made(name: str) -> bool:
+    """Return whether the folder ``name`` of this run is there already."""
+    return (Path(os.environ[VARIABLE]) / name).exists()
