@@ -1,4 +1,5 @@
 // The drawing of a map: one SVG path a colour, so that 5,000 cells are a dozen elements, and the theme colours them.
+import { formatNumber } from "./columns";
 import type { Grid } from "./nodemap-layout";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -148,7 +149,7 @@ function drawLabel(grid: Grid, block: Grid["blocks"][number]): SVGElement {
 
 /** The name of a group and how many nodes it has, as far as its block is wide. */
 function clipLabel(label: string, count: number, pixels: number): string {
-  const number = ` ${count.toLocaleString("en-US")}`;
+  const number = ` ${formatNumber(count)}`;
   const letters = Math.floor(pixels / 6.4) - number.length;
   const name = label.length <= letters ? label : letters > 3 ? `${label.slice(0, letters - 1)}…` : "";
   return `${name}${number}`.trim();

@@ -210,7 +210,7 @@ export class MapSide {
       return {
         fill,
         name: this.shownNames[node] ?? "",
-        detail: isKnown ? this.describeValue(show, value) : "",
+        detail: isKnown && grid.lines ? this.describeValue(show, value) : "",
         borders: cellBorders,
       };
     });

@@ -30,11 +30,9 @@ from kschedweb.web.nodemap.serializers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.clusters.models import Snapshot
+    from kschedweb.watermarks.node_columns import NodeColumns
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
 FILTERS = [
@@ -58,8 +56,9 @@ class ClusterMap(APIView):
         """The nodes that the filter leaves, their groups by every label, and what can be shown of them."""
         snapshot, nodes, use = _read_request(request, name)
         shows = node_maps.list_shows(nodes, use).values()
-        names = [node["name"] for node in nodes]
-        return Response(nodemap.build_document(names, node_maps.group_by_labels(snapshot, nodes), np.zeros(1), shows))
+        return Response(
+            nodemap.build_document(nodes.names, node_maps.group_by_labels(snapshot, nodes), np.zeros(1), shows)
+        )
 
 
 class ClusterFrames(APIView):
@@ -98,7 +97,7 @@ def _get_snapshot(request: ApiRequest, name: str) -> Snapshot:
     return snapshot
 
 
-def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Mapping[str, Any]], CurrentUse | None]:
+def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, NodeColumns, CurrentUse | None]:
     snapshot = _get_snapshot(request, name)
     filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
     if not filtered.is_valid():
@@ -106,7 +105,7 @@ def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Ma
             {"path": field, "message": " ".join(messages)} for field, messages in filtered.errors.items()
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
-    nodes = node_maps.list_rows(snapshot, request.query_params, filtered.qs)
+    nodes = node_maps.read_nodes(snapshot, request.query_params, filtered.qs)
     return (
         snapshot,
         nodes,

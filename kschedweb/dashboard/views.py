@@ -218,12 +218,12 @@ def _node_map(
         return None
     cluster, filtered = snapshot.cluster.name, node_maps.select_filters(request.GET)
     pin = scope_of(request).pin
-    listed = node_maps.list_rows(snapshot, filtered, queryset)
+    listed = node_maps.read_nodes(snapshot, filtered, queryset)
     shows = node_maps.list_shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
     query = f"?{urlencode(filtered | pin)}" if filtered or pin else ""
     now = MapState(
-        [node["name"] for node in listed],
+        listed.names,
         node_maps.list_groupings(listed),
         show,
         node_maps.compute_values(listed, show.key, use),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -10,7 +10,8 @@ from django.utils.translation import gettext_noop
 from kschedweb.clusters.models import NodeRow
 from kschedweb.fleet.selectors import newest_snapshots
 from kschedweb.watermarks import node_maps
-from kschedweb.web.nodemap.grouping import NAMED_GROUPINGS, make_groupings
+from kschedweb.watermarks.node_columns import read_columns
+from kschedweb.web.nodemap.grouping import make_column_groupings
 from kschedweb.web.nodemap.nodemap import MapChoice, NodeMap, make_inline_map
 
 if TYPE_CHECKING:
@@ -33,17 +34,11 @@ def map_fleet(lines: Iterable[ClusterLine], choice: MapChoice) -> NodeMap | None
     rows = NodeRow.objects.filter(snapshot__in=newest)
     if not 0 < rows.count() <= MOST_NODES:
         return None
-    nodes = [_name_node(row) for row in rows.order_by(OF_CLUSTER, "name").values(*node_maps.COLUMNS, OF_CLUSTER)]
-    labels = {"zone": "zone", "region": "region", "instance_type": "instance type"}
-    keys = {name: NAMED_GROUPINGS[label][0] for name, label in labels.items()}
-    groupings = make_groupings(
-        [{CLUSTER: node[OF_CLUSTER]} | {key: node[name] for name, key in keys.items() if node[name]} for node in nodes]
-    )
-    groupings.sort(key=lambda grouping: grouping.label != CLUSTER)
+    rows = rows.order_by(OF_CLUSTER, "name")
+    nodes, clusters = read_columns(rows), list(rows.values_list(OF_CLUSTER, flat=True))
+    groupings = node_maps.list_groupings(nodes)
+    if len(set(clusters)) > 1:
+        groupings = [*make_column_groupings({CLUSTER: clusters}), *groupings]
+    names = [f"{cluster}/{name}" for cluster, name in zip(clusters, nodes.names, strict=True)]
     layers = node_maps.list_layers(nodes)
-    names = [node["name"] for node in nodes]
     return make_inline_map(names, groupings, {"": layers}, (f"{reverse('fleet-node')}?node=", ""), choice)
-
-
-def _name_node(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"name": f"{row[OF_CLUSTER]}/{row['name']}"}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
+from django.db.models import TextField
+from django.db.models.functions import Cast
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -14,6 +18,7 @@ from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.redaction import others_on
 from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.engine.json_types import Json
+from kschedweb.watermarks.node_columns import NodeColumns, read_columns
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
@@ -32,6 +37,7 @@ from kschedweb.web.nodemap.nodemap import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from django.db.models import QuerySet
     from numpy.typing import NDArray
 
     from kschedweb.watermarks.usage.selectors import CurrentUse
@@ -40,11 +46,8 @@ if TYPE_CHECKING:
 MOST_PODS = 2_000
 NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
-_rows: LRU[list[dict[str, object]]] = LRU(4)
-COLUMNS = (
-    "name", "zone", "region", "instance_type", "ready", "unschedulable", "cpu_share", "memory_share", "pods_bound",
-    "pods_allocatable", "extended", "cpu_requested", "cpu_allocatable", "memory_requested", "memory_allocatable",
-)  # fmt: skip
+_columns: LRU[NodeColumns] = LRU(4)
+_groupings: LRU[list[Grouping]] = LRU(4)
 
 
 def select_filters(params: Mapping[str, str]) -> dict[str, str]:
@@ -52,29 +55,28 @@ def select_filters(params: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name in NODE_FILTERS if (value := params.get(name, ""))}
 
 
-def list_rows(snapshot: Snapshot, params: Mapping[str, str], queryset: Any) -> Sequence[Mapping[str, Any]]:
-    """Return the nodes of ``queryset`` by name, with the fields of a map. Raise Unprocessable for too many.
+def read_nodes(snapshot: Snapshot, params: Mapping[str, str], queryset: QuerySet[NodeRow]) -> NodeColumns:
+    """Return the nodes of ``queryset`` by name. Raise Unprocessable for too many.
 
     ``queryset`` is the snapshot filtered by ``select_filters``. Cached, since a page and its map ask three times.
     """
 
-    def read_rows() -> list[dict[str, object]]:
+    def read() -> NodeColumns:
         nodemap.check_node_count(queryset.count())
-        return list(queryset.order_by("name").values(*COLUMNS))
+        return read_columns(queryset.order_by("name"))
 
-    return _rows.get((snapshot.pk, *select_filters(params).items()), read_rows)
+    return _columns.get((snapshot.pk, *select_filters(params).items()), read)
 
 
-def list_shows(nodes: Sequence[Mapping[str, Any]], use: CurrentUse | None) -> dict[str, NodeColouring]:
+def list_shows(nodes: NodeColumns, use: CurrentUse | None) -> dict[str, NodeColouring]:
     """Return the ways to colour a map of ``nodes``, by key."""
-    extended = sorted({name for node in nodes for name in node["extended"]})
-    options = [show_requested(name) for name in ("cpu", "memory", *extended)]
+    options = [show_requested(name) for name in ("cpu", "memory", *nodes.extended)]
     if use is not None:
         options += [show_used("cpu"), show_used("memory")]
     return {show.key: show for show in (*options, PODS, STATE)}
 
 
-def compute_values(nodes: Sequence[Mapping[str, Any]], key: str, use: CurrentUse | None) -> NDArray[np.float32]:
+def compute_values(nodes: NodeColumns, key: str, use: CurrentUse | None) -> NDArray[np.float32]:
     """Return the value of ``key`` for each node: percent, pods, or places in nodemap.STATES; NaN if not known."""
     if key == PODS.key:
         return count_pods(nodes)
@@ -82,51 +84,38 @@ def compute_values(nodes: Sequence[Mapping[str, Any]], key: str, use: CurrentUse
         return _compute_states(nodes)
     if key.startswith("use-"):
         use_by_node = {} if use is None else use.cpu if key == "use-cpu" else use.memory
-        return np.array([use_by_node.get(node["name"], np.nan) for node in nodes], dtype=np.float32)
+        return np.array([use_by_node.get(name, np.nan) for name in nodes.names], dtype=np.float32)
     if key in ("cpu", "memory"):
-        return np.array([node[f"{key}_share"] / 10 for node in nodes], dtype=np.float32)
-    return np.array([_compute_share(node["extended"].get(key)) for node in nodes], dtype=np.float32)
+        return (nodes.numbers[f"{key}_share"] / 10).astype(np.float32)
+    return nodes.extended[key].astype(np.float32)
 
 
-def count_pods(nodes: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+def count_pods(nodes: NodeColumns) -> NDArray[np.float32]:
     """Return the number of pods on each node."""
-    return np.array([node["pods_bound"] for node in nodes], dtype=np.float32)
+    return nodes.numbers["pods_bound"].astype(np.float32)
 
 
-def _compute_share(amounts: Sequence[int] | None) -> float:
-    amount, has = amounts or (0, 0)
-    return 100 * amount / has if has else np.nan
+def _compute_states(nodes: NodeColumns) -> NDArray[np.float32]:
+    numbers, room = nodes.numbers, nodes.numbers["pods_allocatable"]
+    percents = [numbers["cpu_share"] / 10, numbers["memory_share"] / 10, *nodes.extended.values()]
+    # A node that says of no pods how many it takes is not full of them.
+    percents.append(np.where(room > 0, 100 * numbers["pods_bound"] / np.maximum(room, 1), 0.0))
+    # A resource that a node has not is NaN, and not the fullest.
+    fullest = np.fmax.reduce(percents)
+    return nodemap.classify_states(count_pods(nodes), fullest, numbers["unschedulable"], numbers["ready"])
 
 
-def _compute_states(nodes: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    fullest = [
-        max(
-            node["cpu_share"] / 10,
-            node["memory_share"] / 10,
-            *(share for amounts in node["extended"].values() if (share := _compute_share(amounts)) == share),
-            100 * node["pods_bound"] / node["pods_allocatable"] if node["pods_allocatable"] else 0.0,
-        )
-        for node in nodes
-    ]
-    cordoned = np.array([node["unschedulable"] for node in nodes], dtype=bool)
-    return nodemap.classify_states(
-        count_pods(nodes), np.array(fullest), cordoned, np.array([node["ready"] for node in nodes], bool)
-    )
-
-
-def list_groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
+def list_groupings(nodes: NodeColumns) -> list[Grouping]:
     """Group by the columns of the list itself: zone, region and instance type."""
-    keys = {"zone": "zone", "region": "region", "instance_type": "instance type"}
-    names = {name: grouping.NAMED_GROUPINGS[label][0] for name, label in keys.items()}
-    return grouping.make_groupings(
-        [{label: node[name] for name, label in names.items() if node[name]} for node in nodes]
+    return grouping.make_column_groupings(
+        {field.replace("_", " "): nodes.words[field] for field in ("zone", "region", "instance_type")}
     )
 
 
-def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
+def group_by_labels(snapshot: Snapshot, nodes: NodeColumns) -> list[Grouping]:
     """Group by every label that distinguishes the nodes."""
     labels = read_labels(snapshot)
-    return grouping.make_groupings([labels.get(node["name"], {}) for node in nodes])
+    return grouping.make_groupings([labels.get(name, {}) for name in nodes.names])
 
 
 def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
@@ -134,9 +123,11 @@ def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
 
     def read_rows() -> dict[str, Mapping[str, str]]:
         labels_by_node: dict[str, Mapping[str, str]] = {}
-        rows = list(node_rows(snapshot).order_by().values_list("name", "labels"))
-        if all(labels is not None for _, labels in rows):
-            return {name: labels or {} for name, labels in rows}
+        rows = list(node_rows(snapshot).order_by().values_list("name", Cast("labels", TextField())))
+        if all(text is not None for _, text in rows):
+            # One JSON text, which is read several times as fast as one for each node.
+            labels: list[dict[str, str]] = json.loads(f"[{','.join(text for _, text in rows)}]")
+            return {name: node_labels or {} for (name, _), node_labels in zip(rows, labels, strict=True)}
         # Snapshots from before labels were stored: read the objects themselves.
         for raw in snapshot_objects(snapshot):
             if raw.get("kind") == "Node" and isinstance(raw.get("metadata"), dict):
@@ -147,15 +138,15 @@ def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
     return _labels.get(snapshot.pk, read_rows)
 
 
-def list_layers(nodes: Sequence[Mapping[str, Any]], use: CurrentUse | None = None) -> list[MapLayer]:
+def list_layers(nodes: NodeColumns, use: CurrentUse | None = None) -> list[MapLayer]:
     """Return every way to colour a map of ``nodes``, with the values."""
     return [MapLayer(show, compute_values(nodes, key, use)) for key, show in list_shows(nodes, use).items()]
 
 
-def list_nodes(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
-    """Return all nodes of the snapshot by name, with the fields of a map; none if there are too many to draw."""
-    queryset = node_rows(snapshot)
-    return list_rows(snapshot, {}, queryset) if queryset.count() <= nodemap.MOST_NODES else []
+def list_nodes(snapshot: Snapshot) -> NodeColumns | None:
+    """Return all nodes of the snapshot by name; None for none, or too many to draw."""
+    rows = node_rows(snapshot)
+    return read_nodes(snapshot, {}, rows) if 0 < rows.count() <= nodemap.MOST_NODES else None
 
 
 def map_snapshot(
@@ -170,11 +161,10 @@ def map_snapshot(
     ``own`` makes layers that come first, from the names of the nodes.
     """
     nodes = list_nodes(snapshot)
-    if not nodes:
+    if nodes is None:
         return None
-    names = [node["name"] for node in nodes]
-    layers = [*own(names), *list_layers(nodes, use)]
-    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice)
+    layers = [*own(nodes.names), *list_layers(nodes, use)]
+    return make_inline_map(nodes.names, name_groups(snapshot, nodes), {"": layers}, address_nodes(snapshot), choice)
 
 
 class PodMove(NamedTuple):
@@ -194,20 +184,26 @@ def map_moves(
     None for no nodes, or too many.
     """
     nodes = list_nodes(snapshot)
-    if not nodes:
+    if nodes is None:
         return None
-    after = {node["name"]: dict(node) for node in nodes}
-    for name, node in after.items():
-        node["unschedulable"] |= name in cordoned
-    moves = list(moves)
+    after = _move_pods(nodes, list(moves), snapshot, cordoned)
+    sides = {gettext("Before"): list_layers(nodes), gettext("After"): list_layers(after)}
+    return make_inline_map(nodes.names, name_groups(snapshot, nodes), sides, address_nodes(snapshot), choice)
+
+
+def _move_pods(
+    nodes: NodeColumns, moves: Sequence[PodMove], snapshot: Snapshot, cordoned: Container[str]
+) -> NodeColumns:
+    """Return ``nodes`` after ``moves``."""
+    numbers = {name: column.copy() for name, column in nodes.numbers.items()}
+    numbers["unschedulable"] |= np.array([name in cordoned for name in nodes.names], dtype=bool)
     requests = _read_requests(snapshot, {move.pod for move in moves})
+    places = {name: place for place, name in enumerate(nodes.names)}
     for pod, *ends in moves:
         for name, sign in zip(ends, (-1, 1), strict=True):
-            if name in after:
-                _add_pod(after[name], requests.get(pod, (0, 0)), sign)
-    sides = {gettext("Before"): list_layers(nodes), gettext("After"): list_layers(list(after.values()))}
-    names = [node["name"] for node in nodes]
-    return make_inline_map(names, name_groups(snapshot, nodes), sides, address_nodes(snapshot), choice)
+            if name in places:
+                _add_pod(numbers, places[name], requests.get(pod, (0, 0)), sign)
+    return replace(nodes, numbers=numbers)
 
 
 def _read_requests(snapshot: Snapshot, pods: set[str]) -> dict[str, tuple[int, int]]:
@@ -217,18 +213,23 @@ def _read_requests(snapshot: Snapshot, pods: set[str]) -> dict[str, tuple[int, i
     return {key: (cpu, memory) for space, name, cpu, memory in listed if (key := f"{space}/{name}") in pods}
 
 
-def _add_pod(node: dict[str, Any], requests: tuple[int, int], sign: int) -> None:
-    node["pods_bound"] += sign
+def _add_pod(numbers: Mapping[str, NDArray[Any]], place: int, requests: tuple[int, int], sign: int) -> None:
+    numbers["pods_bound"][place] += sign
     for resource, amount in zip(("cpu", "memory"), requests, strict=True):
-        node[f"{resource}_requested"] += sign * amount
-        if node[f"{resource}_allocatable"]:
-            node[f"{resource}_share"] = 1000 * node[f"{resource}_requested"] // node[f"{resource}_allocatable"]
+        requested, room = numbers[f"{resource}_requested"], int(numbers[f"{resource}_allocatable"][place])
+        requested[place] += sign * amount
+        if room:
+            numbers[f"{resource}_share"][place] = 1000 * int(requested[place]) // room
 
 
-def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
-    """Group by zone, region, instance type and pool."""
-    labels = read_labels(snapshot)
-    return grouping.make_named_groupings([labels.get(node["name"], {}) for node in nodes])
+def name_groups(snapshot: Snapshot, nodes: NodeColumns) -> list[Grouping]:
+    """Group all nodes of the snapshot by zone, region, instance type and pool."""
+
+    def group() -> list[Grouping]:
+        labels = read_labels(snapshot)
+        return grouping.make_named_groupings([labels.get(name, {}) for name in nodes.names])
+
+    return _groupings.get(snapshot.pk, group)
 
 
 def address_nodes(snapshot: Snapshot) -> tuple[str, str]:

@@ -124,6 +124,12 @@ def make_named_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Re
     ]
 
 
+def make_column_groupings(columns: Mapping[str, Sequence[str]]) -> list[Grouping]:
+    """Return a grouping by each of ``columns``, by its label, that has the value of each node; "" for none."""
+    found = (_group_values(label, list(values)) for label, values in columns.items())
+    return [grouping for grouping in found if grouping is not None]
+
+
 def make_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
     """Return groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
 
@@ -147,16 +153,34 @@ def _first_label(labels: Mapping[str, str], keys: Iterable[str]) -> str:
     return next((str(labels[key]) for key in keys if labels.get(key)), "")
 
 
+def _first_labels(labels: Sequence[Mapping[str, str]], keys: Iterable[str]) -> list[str]:
+    """Return ``_first_label`` of each node; key by key, which is faster for thousands of nodes."""
+    values, absent = [""] * len(labels), range(len(labels))
+    for key in keys:
+        for place in absent:
+            if value := labels[place].get(key):
+                values[place] = str(value)
+        absent = [place for place in absent if not values[place]]
+        if not absent:
+            break
+    return values
+
+
 def _make_grouping(
     label: str, keys: Iterable[str], labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled]
 ) -> Grouping | None:
-    first = [_first_label(node_labels, keys) for node_labels in labels]
+    first = _first_labels(labels, keys)
     now, shifts = list(first), list[tuple[float, int, str]]()
     for time, node, node_labels in later:
         value = _first_label(node_labels, keys)
         if value != now[node]:
             now[node] = value
             shifts.append((time, node, value))
+    return _group_values(label, first, shifts)
+
+
+def _group_values(label: str, first: list[str], shifts: Sequence[tuple[float, int, str]] = ()) -> Grouping | None:
+    """Return the grouping by the ``first`` values of the nodes, and the later ones; None if it would group nothing."""
     distinct = sorted({*first, *(value for _, _, value in shifts)})
     # A label with a value of its own for each node, such as the host name, groups nothing.
     telling = any(distinct) and not 2 < len(first) == len(set(first))
