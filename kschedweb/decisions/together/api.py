@@ -64,6 +64,10 @@ class PodVerdictGroupSerializer(serializers.Serializer[Any]):
         source="fixes.fixes", many=True, help_text="What would let the first of these pods run, the smallest first."
     )
     device_chains = DeviceChainSerializer(source="fixes.device_chains", many=True)
+    fixes_searched = serializers.BooleanField(
+        source="has_searched_fixes",
+        help_text="False if there was no time to look for fixes: ask about one of the pods alone.",
+    )
 
 
 class TogetherSerializer(DecisionSubjectSerializer):

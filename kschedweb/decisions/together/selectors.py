@@ -49,8 +49,16 @@ class PodVerdictGroup:
     # Why the pods are stuck.
     reasons: tuple[str, ...]
     pods: tuple[PodVerdict, ...]
-    # What would let the first pod run, as REST shows it.
-    fixes: Json = field(default_factory=lambda: NO_FIXES)
+    # What would let the first pod run, as REST shows it; None if there was no time to look for it.
+    known_fixes: Json | None = field(default_factory=lambda: NO_FIXES)
+
+    @property
+    def fixes(self) -> Json:
+        return self.known_fixes or NO_FIXES
+
+    @property
+    def has_searched_fixes(self) -> bool:
+        return self.known_fixes is not None
 
     @property
     def shown_fixes(self) -> object:
@@ -97,11 +105,14 @@ def explain_together(
     return sorted(groups, key=lambda group: (ORDER.index(group.kind), -len(group.pods)))
 
 
-def _find_group_fixes(snapshot: Snapshot, revision: Revision, kind: str, verdict: PodVerdict, deadline: float) -> Json:
-    """Return what would let a pending pod run that its policy decided about; nothing after ``deadline``."""
-    outcome = verdict.outcome
-    if kind != "stuck" or outcome is None or monotonic() > deadline:
+def _find_group_fixes(
+    snapshot: Snapshot, revision: Revision, kind: str, verdict: PodVerdict, deadline: float
+) -> Json | None:
+    """Return what would let a pending pod run that its policy decided about; None after ``deadline``."""
+    if kind != "stuck" or verdict.outcome is None:
         return NO_FIXES
+    if monotonic() > deadline:
+        return None
     scheduler, _ = find_responsible_scheduler(snapshot, revision, verdict.key)
     if scheduler.revision is None or not services.at_hand(snapshot, scheduler.revision):
         return NO_FIXES

@@ -44,6 +44,18 @@ def test_every_pod_is_in_one_group_with_those_of_the_same_reasons(demo: Snapshot
     assert [group.kind for group in groups] == sorted((group.kind for group in groups), key=list(kinds).index)
 
 
+def test_a_group_says_whether_there_was_time_to_look_for_fixes(demo: Snapshot, revision: Revision) -> None:
+    keys = pod_keys(demo, pending=True)
+    searched = explain_together(demo, revision, keys, 60.0)
+    assert all(group.has_searched_fixes for group in searched)
+    assert any(group.fixes["fixes"] for group in searched)
+    # The verdicts are at hand now, so that only the search for fixes wants time.
+    in_no_time = explain_together(demo, revision, keys, 0.0)
+    assert {group.kind for group in in_no_time} == {"stuck", "fits"}
+    assert {group.kind for group in in_no_time if not group.has_searched_fixes} == {"stuck"}
+    assert not any(group.fixes["fixes"] for group in in_no_time)
+
+
 def test_the_page_is_where_the_list_of_pods_leads(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
     client = client_as("viewer")
     (form,) = elements(client.get("/pods/?cluster=demo"), "form#selection")
