@@ -2,7 +2,6 @@ from django.apps import AppConfig
 
 from kschedweb.web import navigation, searching
 from kschedweb.web.navigation import BarChoice
-from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -24,7 +23,6 @@ class DecisionsConfig(AppConfig):
         from kschedweb.decisions.models import QuestionKind
         from kschedweb.decisions.nodes import services as nodes
         from kschedweb.decisions.pending.services import work_out_later
-        from kschedweb.jobs.retention import ANSWERED
         from kschedweb.policies.editing import panels
 
         snapshot_stored.connect(work_out_later, dispatch_uid="work out pending pods")
@@ -35,7 +33,6 @@ class DecisionsConfig(AppConfig):
             (BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "load-aware", "load-aware-pods"
         )
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "node", "node-place")
-        register_rules(RetentionRule("decisions.Question", "created_at", "answers", ANSWERED))
         answered(
             QuestionKind.DECISION,
             QuestionHandler(decision_questions.decision_answer, current_status=rest_answers.pod_status_to_json),

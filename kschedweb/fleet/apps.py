@@ -4,7 +4,6 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -13,11 +12,9 @@ class FleetConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.fleet.searches import search_elsewhere
-        from kschedweb.jobs.retention import ANSWERED
 
         searching.register_group(_("Pods of other clusters"), 60, search_elsewhere)
         actions.register_actions(
             PaletteAction(_("Compare a policy over many clusters"), "layers", "fleet-trials", "fleet try", place=38),
             PaletteAction(_("Find a pod or node in all clusters"), "search", "fleet-search", "fleet everywhere"),
         )
-        register_rules(RetentionRule("fleet.FleetTrial", "created_at", "answers", ANSWERED))

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db import transaction
-from django.utils import timezone
-
-from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors
 from kschedweb.fleet.models import FleetTrial
-from kschedweb.jobs.inquiries import refuse_more
-from kschedweb.jobs.services import job_start
+from kschedweb.jobs.inquiries import InquiryKind
 from kschedweb.playground.trying import sentences
 from kschedweb.playground.trying.changes import Content
 from kschedweb.playground.trying.selectors import answer_of
@@ -30,6 +25,18 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 MOST_CLUSTERS = 1_000
+KIND = InquiryKind(
+    FleetTrial,
+    "fleet.trial",
+    lambda trial, step: _try_everywhere(trial, step),
+    nouns="trials on many clusters",
+    verb="fleet.tried",
+    related=("base__policy", "changed__policy", "created_by"),
+    parameter="trial",
+    result="trial",
+    tell=lambda trial: {"clusters": len(trial.answers)},
+    missing="The trial was deleted before there was an answer.",
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,6 @@ class FleetQuestion:
     clusters: Sequence[str] = ()
 
 
-@transaction.atomic
 def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
     """Start a job that tries a policy on many clusters. Raise ApplicationError at "instead" or "clusters"."""
     if (question.base.document, question.base.process) == (question.changed.document, question.changed.process):
@@ -54,8 +60,7 @@ def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
         raise ApplicationError.at("clusters", "No cluster has been read yet: connect or import one.")
     if len(clusters) > MOST_CLUSTERS:
         raise ApplicationError.at("clusters", f"Choose at most {MOST_CLUSTERS:,} clusters.")
-    refuse_more(FleetTrial, user, "trials on many clusters")
-    trial = FleetTrial.objects.create(
+    trial = FleetTrial(
         base=question.base,
         policy=sentences.policy_label(question.base),
         changed=question.changed,
@@ -67,13 +72,10 @@ def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
         title = f"{trial.instead} instead of {trial.policy} on 1 cluster"
     else:
         title = f"{trial.instead} instead of {trial.policy} on {len(clusters):,} clusters"
-    trial.job = job_start("fleet.trial", title=title[:200], params={"trial": str(trial.pk)}, user=user)
-    trial.save(update_fields=["job"])
-    audit.record(user, "fleet.tried", trial, title[:200])
-    return trial
+    return KIND.ask(trial, title[:200], title[:200])
 
 
-def trial_answer(*, trial: FleetTrial, step: Step) -> Json:
+def _try_everywhere(trial: FleetTrial, step: Step) -> Json:
     """Try the policy on the clusters that have no answer yet. Each answer is stored at once."""
     base, changed = trial.base, trial.changed
     if base is None or changed is None:
@@ -85,9 +87,7 @@ def trial_answer(*, trial: FleetTrial, step: Step) -> Json:
         step(f"Trying {name}", place, len(trial.clusters))
         trial.answers.append({"cluster": name, **_try_on_cluster(trial, clusters.get(name), base, changed, step)})
         trial.save(update_fields=["answers"])
-    trial.ended_at = timezone.now()
-    trial.save(update_fields=["ended_at"])
-    return {"trial": str(trial.pk), "clusters": len(trial.answers)}
+    return {"answers": trial.answers}
 
 
 def _try_on_cluster(trial: FleetTrial, cluster: Cluster | None, base: Revision, changed: Revision, step: Step) -> Json:

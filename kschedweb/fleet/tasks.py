@@ -6,7 +6,6 @@ from django.db import close_old_connections
 
 from kschedweb.celery import app
 from kschedweb.fleet import services, summaries
-from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.answering import answer_task
 
 # For one call; the next call continues.
@@ -20,11 +19,4 @@ def catch_up(asked: bool = False) -> int:
     return summaries.refresh_stale(SECONDS, force=asked)
 
 
-answer_trial = answer_task(
-    "fleet.trial",
-    FleetTrial,
-    lambda trial, step: services.trial_answer(trial=trial, step=step),
-    related=("base__policy", "changed__policy", "created_by"),
-    parameter="trial",
-    missing="The trial was deleted before there was an answer.",
-)
+answer_trial = answer_task(services.KIND)

@@ -9,15 +9,17 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.http import Http404
 from django.utils import timezone
 
+from kschedweb.accounts import audit
 from kschedweb.accounts.models import User
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
@@ -99,46 +101,88 @@ def connection_released() -> None:
         connection.close()
 
 
-@transaction.atomic
-def ask_job(inquiry: InquiryT, *, kind: str, title: str, refuse: Callable[[], None]) -> InquiryT:
-    """Save the question ``inquiry`` with a job of this kind that answers it.
+@dataclass(frozen=True)
+class InquiryKind(Generic[InquiryT]):
+    """A kind of question: its rows, who answers them, and what jobs and people are told."""
 
-    ``refuse`` raises Conflict if the person waits for too many answers. No other question of theirs comes in between.
-    """
-    # The person's row is the lock that keeps their questions apart.
-    if inquiry.created_by_id is not None:
-        User.objects.select_for_update().get(pk=inquiry.created_by_id)
-    refuse()
-    inquiry.save()
-    inquiry.job = job_start(kind, title=title, params={"question": str(inquiry.pk)}, user=inquiry.created_by)
-    inquiry.save(update_fields=["job"])
-    return inquiry
+    model: type[InquiryT]
+    # The name of the task that answers.
+    task: str
+    # Finds the answer: the values of the fields that it fills.
+    find: Callable[[InquiryT, Step], Json]
+    # What a person has too many of, or one of too many if they may wait for one answer only.
+    nouns: str
+    single: bool = False
+    # The verb of the audit trail; "" for none.
+    verb: str = ""
+    # Read along with a question in a job.
+    related: tuple[str, ...] = RELATED
+    # What the task's parameter and the job's result call the question, and what the result says of the answer.
+    parameter: str = "question"
+    result: str = "question"
+    tell: Callable[[InquiryT], Json] = lambda question: {"answer": getattr(question, "sentence", "")}
+    missing: str = "The question was deleted before there was an answer."
+
+    def refuse(self, user: User | None) -> None:
+        """Raise Conflict if ``user`` waits for too many answers already. The site's own questions have no limit."""
+        if user is None:
+            return
+        unanswered = list_unanswered(self.model, user)
+        if self.single and (running := unanswered.first()) is not None:
+            message = f"Another question of yours about {self.nouns} is being worked on, by job {running.job_id}"
+            raise Conflict(f"{message}: wait for its answer, or have the job cancelled.")
+        if not self.single and unanswered.count() >= MOST_WAITING:
+            message = f"{MOST_WAITING} of your {self.nouns} have no answer yet"
+            raise Conflict(f"{message}: wait for them, or cancel their jobs.")
+
+    @transaction.atomic
+    def ask(self, question: InquiryT, title: str, subject: str, *, private: bool = False) -> InquiryT:
+        """Save a question with a job called ``title`` that answers it; the audit trail names its ``subject``.
+
+        Raises Conflict if the person waits for too many answers. No other question of theirs comes in between.
+        """
+        user = question.created_by
+        # The person's row is the lock that keeps their questions apart.
+        if user is not None:
+            User.objects.select_for_update().get(pk=user.pk)
+        self.refuse(user)
+        params = {self.parameter: str(question.pk)}
+        question.job = job_start(self.task, title=title, params=params, user=user, private=private)
+        return self._save(question, subject)
+
+    @transaction.atomic
+    def save_answered(self, question: InquiryT, subject: str, values: Json, **details: Any) -> InquiryT:
+        """Save a question with the ``values`` of an answer that was found at once."""
+        for name, value in values.items():
+            setattr(question, name, value)
+        question.ended_at = timezone.now()
+        return self._save(question, subject, **details)
+
+    def answer(self, question: InquiryT, step: Step) -> Json:
+        """Find and store the answer unless it is there already. Return the result of the job."""
+        if question.ended_at is None:
+            values = self.find(question, step)
+            # An answer that another process stored meanwhile stays.
+            rows = self.model._default_manager.filter(pk=question.pk)
+            rows.filter(ended_at=None).update(**values, ended_at=timezone.now())
+            question.refresh_from_db(fields=["ended_at", *(name for name in values if name not in LARGE)])
+        return {self.result: str(question.pk), **self.tell(question)}
+
+    def _save(self, question: InquiryT, subject: str, **details: Any) -> InquiryT:
+        question.save(force_insert=True)
+        if self.verb:
+            audit.record(question.created_by, self.verb, question, subject, **details)
+        return question
 
 
-def save_answered(inquiry: InquiryT, **values: Any) -> InquiryT:
-    """Save the question ``inquiry`` with an answer that was found at once."""
-    for name, value in values.items():
-        setattr(inquiry, name, value)
-    inquiry.ended_at = timezone.now()
-    inquiry.save()
-    return inquiry
-
-
-def answer_store(question: Inquiry, **values: Any) -> None:
-    """Store the answer, unless another process was first. ``question`` then has what is stored."""
-    rows = type(question)._default_manager.filter(pk=question.pk)
-    rows.filter(ended_at=None).update(**values, ended_at=timezone.now())
-    question.refresh_from_db(fields=[name for name in values if name not in LARGE])
-
-
-def question_of_job(model: type[InquiryT], question: str, *related: str, missing: str) -> InquiryT:
-    """Return the question that a job is to answer. Raises NotFound with ``missing``. ``related`` is read along."""
-    rows = model._default_manager.select_related(*related)
-    if any(name.startswith("snapshot") for name in related):
+def question_of_job(kind: InquiryKind[InquiryT], question: str) -> InquiryT:
+    """Return the question that a job is to answer. Raises NotFound."""
+    rows = kind.model._default_manager.select_related(*kind.related)
+    if any(name.startswith("snapshot") for name in kind.related):
         rows = rows.defer("snapshot__content")
     inquiry: InquiryT | None = rows.filter(pk=question).first()
     if inquiry is None:
-        raise NotFound(missing)
+        raise NotFound(kind.missing)
     return inquiry
 
 
@@ -179,17 +223,3 @@ def list_unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
 def find_answered(inquiries: QuerySet[InquiryT], asked: Json) -> InquiryT | None:
     """Return the first of ``inquiries`` that asked the same and has its answer; else None."""
     return inquiries.filter(asked=asked, ended_at__isnull=False).exclude(content=None).first()
-
-
-def refuse_second(model: type[Inquiry], user: User | None, noun: str) -> None:
-    """Raise Conflict if ``user`` waits for another answer about ``noun``."""
-    running = list_unanswered(model, user).first()
-    if running is not None:
-        message = f"Another question of yours about {noun} is being worked on, by job {running.job_id}"
-        raise Conflict(f"{message}: wait for its answer, or have the job cancelled.")
-
-
-def refuse_more(model: type[Inquiry], user: User | None, nouns: str) -> None:
-    """Raise Conflict if ``user`` waits for many answers already; ``nouns`` is the word for them."""
-    if list_unanswered(model, user).count() >= MOST_WAITING:
-        raise Conflict(f"{MOST_WAITING} of your {nouns} have no answer yet: wait for them, or cancel their jobs.")

@@ -161,7 +161,7 @@ def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
     question = services.FleetQuestion(revision, packing, ["beta", "alpha"])
     trial = services.trial_start(user=editor, question=question)
     assert (trial.clusters, trial.state) == (["alpha", "beta"], "queued")
-    services.trial_answer(trial=trial, step=lambda *_: None)
+    services.KIND.answer(trial, lambda *_: None)
     answered = FleetTrial.objects.get(pk=trial.pk)
     assert [answer["cluster"] for answer in answered.answers] == ["alpha", "beta"]
     for cluster_answer, nodes in zip(answered.answers, (3, 2), strict=True):
@@ -184,11 +184,11 @@ def test_what_was_answered_before_a_worker_died_is_not_tried_again(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        services.trial_answer(trial=trial, step=dies)
+        services.KIND.answer(trial, dies)
     resumed = FleetTrial.objects.get(pk=trial.pk)
     first = [answer["tried"] for answer in resumed.answers]
     assert len(first) == 2
-    services.trial_answer(trial=resumed, step=lambda *_: None)
+    services.KIND.answer(resumed, lambda *_: None)
     assert [answer["tried"] for answer in resumed.answers][:2] == first
     assert len(resumed.answers) == 3
 
@@ -198,7 +198,7 @@ def test_a_cluster_that_was_deleted_meanwhile_is_told(
 ) -> None:
     trial = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
     clusters[1].delete()
-    services.trial_answer(trial=trial, step=lambda *_: None)
+    services.KIND.answer(trial, lambda *_: None)
     assert trial.answers[1] == {"cluster": "beta", "error": "The cluster was deleted."}
     assert "tried" in trial.answers[2]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.plans import offers
+from kschedweb.advice.plans import services as plans
 from kschedweb.celery import app
 from kschedweb.clusters.services import demo_load
 from kschedweb.jobs.examples import examples_start, examples_want, list_examples
@@ -43,7 +43,7 @@ def work_off() -> list[Job]:
 def jobs(rows_of_module: Callable[[], AbstractContextManager[None]]) -> list[Job]:
     """A new site with its examples, and the jobs that made them."""
     with rows_of_module(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offers, "SECONDS", 1.0)
+        patch.setattr(plans, "OFFER_SECONDS", 1.0)
         demo_load()
         ready_place(keys={"demo-cluster"})
         examples_want()

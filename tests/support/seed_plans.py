@@ -18,5 +18,5 @@ def question(user: User, snapshot: str) -> str:
     revision = revision_get(policy_get("default"))
     row = services.question_new(user, snapshot_row, revision, {"nodes": {"atLeast": 1}})
     row.save()
-    services.question_answer(question=row, step=lambda *_: None)
+    services.KIND.answer(row, lambda *_: None)
     return str(row.pk)

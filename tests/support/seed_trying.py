@@ -22,7 +22,7 @@ def tried_changes(rows: int, user: User, snapshot: str) -> str:
     request = services.TryRequest(base, Content(PACKED, {}), snapshot=snapshot_row)
     change = services.change_try(user=user, request=request)
     if change.content is None:
-        services.change_answer(tried_change=change, step=lambda *_: None)
+        services.KIND.answer(change, lambda *_: None)
     first = change.pk
     for _ in range(rows - 1):
         copied = TriedChange.objects.get(pk=first)

@@ -5,7 +5,6 @@ from django.apps import AppConfig
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import BarChoice
-from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -13,7 +12,6 @@ class AutoscalingConfig(AppConfig):
     name = "kschedweb.advice.autoscaling"
 
     def ready(self) -> None:
-        from kschedweb.jobs.retention import ANSWERED
 
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
@@ -23,4 +21,3 @@ class AutoscalingConfig(AppConfig):
                 _("What would Karpenter do now?"), "server", "autoscaling", "nodepool consolidate node scale", place=36
             )
         )
-        register_rules(RetentionRule("autoscaling.Question", "created_at", "answers", ANSWERED))

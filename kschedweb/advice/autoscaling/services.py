@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import transaction
-
-from kschedweb.accounts import audit
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest, request_of_question
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.jobs.inquiries import (
-    Step,
-    Turn,
-    answer_store,
-    ask_job,
-    pack_answer,
-    refuse_more,
-)
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, pack_answer
 from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.lru import LRU
@@ -26,6 +16,14 @@ from kschedweb.web.lru import LRU
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+KIND = InquiryKind(
+    Question,
+    "autoscaling.answer",
+    lambda question, step: _find_answer(question, step),
+    nouns="questions about autoscaling",
+    verb="autoscaling.asked",
+    result="autoscaling",
+)
 # Only one request of a process computes at a time; the others go to a job.
 _turn = Turn()
 _answers: LRU[Json] = LRU(32)
@@ -43,7 +41,6 @@ def answer_at_once(*, autoscaling_request: KarpenterRequest | NodeGroupsRequest)
     return answer
 
 
-@transaction.atomic
 def question_ask(*, user: User, autoscaling_request: KarpenterRequest | NodeGroupsRequest) -> Question:
     """Start a job that answers. Raise Conflict while many questions of ``user`` are being answered."""
     autoscaling_request.validate()
@@ -53,24 +50,13 @@ def question_ask(*, user: User, autoscaling_request: KarpenterRequest | NodeGrou
         created_by=user,
         **autoscaling_request.row_fields,
     )
-    title = f"Autoscaling of {question.about}"
-    ask_job(
-        question,
-        kind="autoscaling.answer",
-        title=title,
-        refuse=lambda: refuse_more(Question, user, "questions about autoscaling"),
-    )
-    audit.record(user, "autoscaling.asked", question, f"{question.about}, {question.policy}")
-    return question
+    return KIND.ask(question, f"Autoscaling of {question.about}", f"{question.about}, {question.policy}")
 
 
-def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer unless it is there already; ``step`` gets the progress."""
-    if question.content is None:
-        autoscaling_request = request_of_question(question)
-        answer = _compute_answer(autoscaling_request, step)
-        answer_store(question, content=pack_answer(answer), sentence=autoscaling_request.render_sentence(answer))
-    return {"autoscaling": str(question.pk), "answer": question.sentence}
+def _find_answer(question: Question, step: Step) -> Json:
+    autoscaling_request = request_of_question(question)
+    answer = _compute_answer(autoscaling_request, step)
+    return {"sentence": autoscaling_request.render_sentence(answer), "content": pack_answer(answer)}
 
 
 def clear_cache() -> None:

@@ -5,7 +5,6 @@ from django.apps import AppConfig
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import BarChoice
-from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -14,11 +13,9 @@ class MovesConfig(AppConfig):
     label = "descheduling"
 
     def ready(self) -> None:
-        from kschedweb.jobs.retention import ANSWERED
 
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "descheduling")
         words = "descheduler evict rebalance drain move"
         actions.register_actions(
             PaletteAction(_("What would the descheduler evict?"), "refresh-cw", "descheduling", words)
         )
-        register_rules(RetentionRule("descheduling.Question", "created_at", "answers", ANSWERED))

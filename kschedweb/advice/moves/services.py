@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
-
-from kschedweb.accounts import audit
 from kschedweb.advice.moves import answers
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.requests import DryRunRequest
@@ -20,16 +17,7 @@ from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.studies.moves.dry_run import DescheduledCluster, bound_pods
 from kschedweb.engine.studies.moves.repeated_cycles import repeat_cycles
-from kschedweb.jobs.inquiries import (
-    Step,
-    Turn,
-    answer_store,
-    ask_job,
-    connection_released,
-    pack_answer,
-    refuse_large,
-    refuse_second,
-)
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, connection_released, pack_answer, refuse_large
 from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import Unprocessable
@@ -40,6 +28,15 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
+KIND = InquiryKind(
+    Question,
+    "descheduling.answer",
+    lambda question, step: _find_answer(question, step),
+    nouns="moves",
+    single=True,
+    verb="descheduling.asked",
+    result="moves",
+)
 # Only one request of a process computes at a time; the others go to a job.
 _turn = Turn()
 _answers: LRU[Json] = LRU(16)
@@ -55,7 +52,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_ru
     cached = _answers.peek(key)
     if cached is not None:
         return cached
-    refuse_second(Question, user, "moves")
+    KIND.refuse(user)
     refuse_large(snapshot.size)
     rules = load_configuration(revision, snapshot.cluster.server_version)
     with _turn.take() as step:
@@ -64,7 +61,6 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_ru
     return answer
 
 
-@transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Question:
     """Start a job that answers. Raise Conflict while another question of ``user`` is being answered."""
     question = Question(
@@ -75,24 +71,17 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_
         policy=f"{revision.policy.name}, revision {revision.number}",
         created_by=user,
     )
-    title = f"Moves: {question.about}"
-    ask_job(question, kind="descheduling.answer", title=title, refuse=lambda: refuse_second(Question, user, "moves"))
-    audit.record(user, "descheduling.asked", question, question.about)
-    return question
+    return KIND.ask(question, f"Moves: {question.about}", question.about)
 
 
-def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer unless it is there already; ``step`` gets the progress."""
-    if question.content is None:
-        snapshot, revision = question.snapshot, question.revision
-        if snapshot is None or revision is None:
-            raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
-        step("Reading the cluster", 0, 0)
-        rules = load_configuration(revision, snapshot.cluster.server_version)
-        answer = _compute_dry_run(snapshot, rules, DryRunRequest(**question.asked), step)
-        fields = {"sentence": answer["answer"], "engine": rules.release.engine}
-        answer_store(question, content=pack_answer(answer), **fields)
-    return {"moves": str(question.pk), "answer": question.sentence}
+def _find_answer(question: Question, step: Step) -> Json:
+    snapshot, revision = question.snapshot, question.revision
+    if snapshot is None or revision is None:
+        raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
+    step("Reading the cluster", 0, 0)
+    rules = load_configuration(revision, snapshot.cluster.server_version)
+    answer = _compute_dry_run(snapshot, rules, DryRunRequest(**question.asked), step)
+    return {"sentence": answer["answer"], "engine": rules.release.engine, "content": pack_answer(answer)}
 
 
 def clear_cache() -> None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from django.db import transaction
 
+from kschedweb.advice.plans import services
 from kschedweb.advice.plans.models import Question
-from kschedweb.advice.plans.services import question_new
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions.pending.services import default_revision
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.jobs.models import ENDED
-from kschedweb.jobs.services import job_start
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.jobs.models import Job
 
-KIND = "plans.offer"
-# Seconds for which such a job looks for moves.
-SECONDS = 20.0
+# Nobody asks this one, so the audit trail does not tell of it.
+KIND = replace(services.KIND, task="plans.offer", verb="")
 
 
 @transaction.atomic
@@ -32,12 +31,10 @@ def offer_later(*, snapshot: Snapshot) -> Job | None:
     revision = default_revision()
     if revision is None or not snapshot.counts.get("Node") or _is_offer_pending(snapshot):
         return None
-    question = question_new(None, snapshot, revision, {})
+    question = services.question_new(None, snapshot, revision, {})
     question.asked, question.offers = _choose_objective(snapshot), True
     title = f"Plan of moves: nodes of {snapshot.cluster.name} that could go"
-    question.job = job_start(KIND, title=title, params={"question": str(question.pk)}, user=None)
-    question.save()
-    return question.job
+    return KIND.ask(question, title, question.about).job
 
 
 def _is_offer_pending(snapshot: Snapshot) -> bool:

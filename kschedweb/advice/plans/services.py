@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import transaction
-
-from kschedweb.accounts import audit
 from kschedweb.advice.moves.words import DAY
 from kschedweb.advice.plans import objectives, words
 from kschedweb.advice.plans.answers import work_out
@@ -16,16 +13,7 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.inquiries import (
-    Step,
-    Turn,
-    answer_store,
-    ask_job,
-    connection_released,
-    pack_answer,
-    refuse_second,
-    save_answered,
-)
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, connection_released, pack_answer
 from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.policies.selectors import load_configuration
 from kschedweb.web.errors import Unprocessable
@@ -37,7 +25,17 @@ if TYPE_CHECKING:
 
 # Seconds for which a job looks for moves; then the best plan so far is the answer.
 SECONDS = 45.0
-KIND = "plans.answer"
+# Those for an offer of the overview.
+OFFER_SECONDS = 20.0
+KIND = InquiryKind(
+    Question,
+    "plans.answer",
+    lambda question, step: _find_answer(question, step),
+    nouns="plans",
+    single=True,
+    verb="plan.asked",
+    result="plan",
+)
 # Only one request of a process computes at a time; the others go to a job.
 _turn = Turn()
 
@@ -48,28 +46,14 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, objectiv
     Raises Conflict while another question of ``user`` is being answered, and ApplicationError at each invalid field.
     """
     objectives.read_objective(objective, table_of(snapshot.cluster))
-    refuse_second(Question, user, "plans")
-    try:
-        result = _at_once(snapshot, revision, objective)
-    except DeadlineExceeded:
-        return _by_job(user, snapshot, revision, objective)
-    question = save_answered(question_new(user, snapshot, revision, objective), **_answer_fields(*result, offers=False))
-    audit.record(user, "plan.asked", question, question.about)
-    return question
-
-
-def _at_once(snapshot: Snapshot, revision: Revision, objective: Json) -> tuple[Json, str]:
-    with _turn.take(snapshot.size) as step:
-        return _compute_plan(snapshot, revision, objective, step, SECONDS)
-
-
-@transaction.atomic
-def _by_job(user: User, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
+    KIND.refuse(user)
     question = question_new(user, snapshot, revision, objective)
-    title = f"Plan of moves: {question.about}"
-    ask_job(question, kind=KIND, title=title, refuse=lambda: refuse_second(Question, user, "plans"))
-    audit.record(user, "plan.asked", question, question.about)
-    return question
+    try:
+        with _turn.take(snapshot.size) as step:
+            answer, engine = _compute_plan(snapshot, revision, objective, step, SECONDS)
+    except DeadlineExceeded:
+        return KIND.ask(question, f"Plan of moves: {question.about}", question.about)
+    return KIND.save_answered(question, question.about, _answer_fields(answer, engine, offers=False))
 
 
 def question_new(user: User | None, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
@@ -84,16 +68,14 @@ def question_new(user: User | None, snapshot: Snapshot, revision: Revision, obje
     )
 
 
-def question_answer(*, question: Question, step: Step, seconds: float = SECONDS) -> Json:
-    """Find and store the plan unless it is there already; ``step`` gets the progress."""
-    if question.content is None:
-        snapshot, revision = question.snapshot, question.revision
-        if snapshot is None or revision is None:
-            raise Unprocessable("The snapshot or the policy was deleted before there was a plan.")
-        step("Reading the cluster", 0, 0)
-        answer, engine = _compute_plan(snapshot, revision, question.asked, step, seconds)
-        answer_store(question, **_answer_fields(answer, engine, offers=question.offers))
-    return {"plan": str(question.pk), "answer": question.sentence}
+def _find_answer(question: Question, step: Step) -> Json:
+    snapshot, revision = question.snapshot, question.revision
+    if snapshot is None or revision is None:
+        raise Unprocessable("The snapshot or the policy was deleted before there was a plan.")
+    step("Reading the cluster", 0, 0)
+    seconds = OFFER_SECONDS if question.offers else SECONDS
+    answer, engine = _compute_plan(snapshot, revision, question.asked, step, seconds)
+    return _answer_fields(answer, engine, offers=question.offers)
 
 
 def _answer_fields(answer: Json, engine: str, *, offers: bool) -> Json:

@@ -20,8 +20,7 @@ from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question, QuestionKind
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
-from kschedweb.jobs.inquiries import Step, answer_store, pack_answer, refuse_more
-from kschedweb.jobs.services import job_start
+from kschedweb.jobs.inquiries import InquiryKind, Step, pack_answer
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.languages import in_english
 
@@ -35,6 +34,13 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT")
 # Seconds that a job may take for one answer, while other people wait for theirs.
 MOST_SECONDS = 600
+KIND = InquiryKind(
+    Question,
+    "decisions.answer",
+    lambda question, step: _find_answer(question, step),
+    nouns="questions about decisions",
+    result="decision",
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,6 @@ def question_ask(*, user: User, ask: QuestionRequest) -> Question:
     existing = selectors.find_same_question(ask.key)
     if existing is not None:
         return existing
-    refuse_more(Question, user, "questions about decisions")
     question = Question(
         kind=ask.kind,
         asked=ask.parameters,
@@ -129,19 +134,13 @@ def question_ask(*, user: User, ask: QuestionRequest) -> Question:
         created_by=user,
     )
     title = f"{in_english(ask.kind.label)}: {question.subject or ask.policy}, {ask.snapshot_label}"[:200]
-    params = {"question": str(question.pk)}
-    question.job = job_start("decisions.answer", title=title, params=params, user=user, private=ask.private)
-    question.save(force_insert=True)
-    return question
+    return KIND.ask(question, title, question.about, private=ask.private)
 
 
-def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer unless it is there already; ``step`` gets the progress."""
-    if question.content is None:
-        try:
-            with limit_by(Patience(MOST_SECONDS)):
-                sentence, content, columns = QUESTION_HANDLERS[question.kind].answer(question, step)
-        except DeadlineExceeded:
-            raise Unprocessable(f"The answer takes longer than {MOST_SECONDS // 60} min: ask about less.") from None
-        answer_store(question, sentence=sentence, content=pack_answer(content), columns=columns)
-    return {"decision": str(question.pk), "answer": question.sentence}
+def _find_answer(question: Question, step: Step) -> Json:
+    try:
+        with limit_by(Patience(MOST_SECONDS)):
+            sentence, content, columns = QUESTION_HANDLERS[question.kind].answer(question, step)
+    except DeadlineExceeded:
+        raise Unprocessable(f"The answer takes longer than {MOST_SECONDS // 60} min: ask about less.") from None
+    return {"sentence": sentence, "content": pack_answer(content), "columns": columns}

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.decisions.inquiring import services
-from kschedweb.decisions.models import Question
+from kschedweb.decisions.inquiring.services import KIND
 from kschedweb.jobs.answering import answer_task
 
-answer = answer_task(
-    "decisions.answer",
-    Question,
-    lambda question, step: services.question_answer(question=question, step=step),
-)
+answer = answer_task(KIND)

@@ -5,7 +5,6 @@ from django.apps import AppConfig
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import BarChoice
-from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -14,7 +13,6 @@ class CapacityConfig(AppConfig):
 
     def ready(self) -> None:
         # Imported here because models cannot be imported before the registry of apps is ready.
-        from kschedweb.jobs.retention import ANSWERED
 
         pages = ("capacity-fit", "capacity-nodes", "capacity-drain", "capacity-gangs", "capacity-buffer")
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), *pages)
@@ -28,4 +26,3 @@ class CapacityConfig(AppConfig):
                 _("Does it survive the loss of a zone?"), "gauge", "capacity-buffer", "buffer zone failure spare"
             )
         )
-        register_rules(RetentionRule("capacity.Question", "created_at", "answers", ANSWERED))

@@ -14,9 +14,6 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from django.db import transaction
-
-from kschedweb.accounts import audit
 from kschedweb.clusters.redaction import pod_seen
 from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.decisions import figures_in_force
@@ -26,14 +23,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
 from kschedweb.engine.studies.trying.node_change import NodeChange, NodeChangeEffect, play_node_change
-from kschedweb.jobs.inquiries import (
-    Step,
-    Turn,
-    answer_store,
-    ask_job,
-    connection_released,
-    refuse_second,
-)
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, connection_released
 from kschedweb.playground.capacity import answers, sentences
 from kschedweb.playground.capacity.models import CapacityKind, Question
 from kschedweb.playground.capacity.queries import (
@@ -65,6 +55,15 @@ if TYPE_CHECKING:
 # Time that a job has for an answer.
 SECONDS = 120.0
 
+KIND = InquiryKind(
+    Question,
+    "capacity.answer",
+    lambda question, step: _find_stored(question, step),
+    nouns="capacity",
+    single=True,
+    verb="capacity.asked",
+    result="capacity",
+)
 # Held while a request of this process computes an answer.
 _turn = Turn()
 # Engine snapshots by snapshot, version of the figures of use, and view of the release.
@@ -103,7 +102,6 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, query:
     return answer
 
 
-@transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> Question:
     """Start a job that answers; raise Conflict while another question of ``user`` is being answered."""
     _workload_seen(snapshot, query)
@@ -118,25 +116,20 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: C
     )
     # Titles of jobs and the audit log are stored, and so in English.
     kind = in_english(CapacityKind(question.kind).label)
-    title = f"Capacity: {kind.lower()}, {question.about}"
-    ask_job(question, kind="capacity.answer", title=title, refuse=lambda: refuse_second(Question, user, "capacity"))
-    audit.record(user, "capacity.asked", question, f"{kind}, {question.about}")
-    return question
+    return KIND.ask(question, f"Capacity: {kind.lower()}, {question.about}", f"{kind}, {question.about}")
 
 
-def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer, unless it is stored already; report progress to ``step``."""
-    if question.content is None:
-        if question.snapshot is None or question.revision is None:
-            raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
-        step("Reading the cluster", 0, 0)
-        query = query_from_json(question.kind, question.asked)
-        rules, notes = rules_of(question.snapshot, question.revision, query)
-        load_engine = partial(_load_snapshot, question.snapshot, rules)
-        answer = _find_answer(question.snapshot, rules, query, step, load_engine, SECONDS, notes)
-        fields = {"sentence": sentences.answer_sentence(answer), "engine": rules.release.engine}
-        answer_store(question, content=answers.pack_answer(answer), **fields)
-    return {"capacity": str(question.pk), "answer": question.sentence}
+def _find_stored(question: Question, step: Step) -> Json:
+    """Return the fields of ``question`` that its answer fills."""
+    if question.snapshot is None or question.revision is None:
+        raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
+    step("Reading the cluster", 0, 0)
+    query = query_from_json(question.kind, question.asked)
+    rules, notes = rules_of(question.snapshot, question.revision, query)
+    load_engine = partial(_load_snapshot, question.snapshot, rules)
+    answer = _find_answer(question.snapshot, rules, query, step, load_engine, SECONDS, notes)
+    fields = {"sentence": sentences.answer_sentence(answer), "engine": rules.release.engine}
+    return {**fields, "content": answers.pack_answer(answer)}
 
 
 def clear_caches() -> None:
@@ -155,7 +148,7 @@ def _workload_seen(snapshot: Snapshot, query: CapacityQuery) -> None:
 def _one_at_a_time(user: User) -> Iterator[None]:
     """Refuse a second question of ``user`` while the context is open; raise Conflict."""
     # Refuses while a job works on another question; the set below covers requests of this process.
-    refuse_second(Question, user, "capacity")
+    KIND.refuse(user)
     with _asking_lock:
         if user.pk in _asking:
             raise Conflict("Another question of yours about capacity is being worked on: ask again in a moment.")

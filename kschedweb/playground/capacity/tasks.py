@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from kschedweb.jobs.answering import answer_task
-from kschedweb.playground.capacity import services
-from kschedweb.playground.capacity.models import Question
+from kschedweb.playground.capacity.services import KIND
 
-answer = answer_task(
-    "capacity.answer",
-    Question,
-    lambda question, step: services.question_answer(question=question, step=step),
-)
+answer = answer_task(KIND)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import table_of
@@ -22,9 +21,8 @@ from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering, thresholds
-from kschedweb.jobs.inquiries import Step, Turn, refuse_large, refuse_more
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, refuse_large
 from kschedweb.jobs.models import ENDED
-from kschedweb.jobs.services import job_start
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.policies.validation import process_of, release_of_record
@@ -46,7 +44,18 @@ AT_ONCE = 1_000_000
 SECRETS = frozenset({"keyData", "token"})
 # Largest value of a positive integer column.
 LARGEST_SEED = 2**31 - 1
-
+KIND = InquiryKind(
+    Gate,
+    "gate.judge",
+    lambda gate, step: _find_verdict(gate, step),
+    nouns="gates",
+    verb="gate.asked",
+    related=("snapshot__cluster", "revision__scenario"),
+    parameter="gate",
+    result="gate",
+    tell=lambda gate: {"verdict": (gate.verdict or {})["verdict"]},
+    missing="The gate was deleted before there was a verdict.",
+)
 # Held while a request of this process computes a verdict.
 _turn = Turn()
 
@@ -83,26 +92,21 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
             verdict = _at_once(question)
         except DeadlineExceeded:
             return gate_queue(user=user, question=question)
-    return _store_verdict(user, question, verdict)
+    gate = _new_gate(user, question)
+    return KIND.save_answered(gate, _gate_title(gate), _answer_fields(verdict), passed=verdict.passed)
 
 
-def gate_do(*, gate: Gate, step: Step) -> Json:
-    """Find and store the verdict, unless it is stored already; report progress to ``step``."""
-    if gate.verdict is None:
-        step("Reading the cluster", 0, 0)
-        question = _request_from_gate(gate)
-        with translate_errors():
-            verdict = engine.compute_verdict(_prepare_scenario(question), _to_engine_question(question), progress=step)
-        values = {
-            "verdict": _to_storable(verdict.to_dict()),
-            "passed": verdict.passed,
-            "ended_at": timezone.now(),
-            "objects_given": None,
-        }
-        # A verdict that another worker stored meanwhile stays.
-        Gate.objects.filter(pk=gate.pk, ended_at=None).update(**values)
-        gate.refresh_from_db(fields=["verdict"])
-    return {"gate": str(gate.pk), "verdict": (gate.verdict or {}).get("verdict", "")}
+def _find_verdict(gate: Gate, step: Step) -> Json:
+    step("Reading the cluster", 0, 0)
+    question = _request_from_gate(gate)
+    with translate_errors():
+        verdict = engine.compute_verdict(_prepare_scenario(question), _to_engine_question(question), progress=step)
+    return _answer_fields(verdict)
+
+
+def _answer_fields(verdict: engine.GateVerdict) -> Json:
+    """Return the fields of a gate that its verdict fills."""
+    return {"verdict": _to_storable(verdict.to_dict()), "passed": verdict.passed, "objects_given": None}
 
 
 @transaction.atomic
@@ -110,8 +114,12 @@ def gate_delete(*, user: User | None, gate: Gate) -> None:
     """Delete a question with its verdict. Raise Conflict while a job works on it."""
     if gate.ended_at is None and gate.job is not None and gate.job.state not in ENDED:
         raise Conflict("The policy is still being checked: cancel the job first.")
-    audit.record(user, "gate.deleted", gate, f"{gate.policy} on {gate.about}", passed=gate.passed)
+    audit.record(user, "gate.deleted", gate, _gate_title(gate), passed=gate.passed)
     gate.delete()
+
+
+def _gate_title(gate: Gate) -> str:
+    return f"{gate.policy} on {gate.about}"
 
 
 def _no_secret(value: Any, path: str) -> None:
@@ -139,31 +147,15 @@ def _at_once(question: GateRequest) -> engine.GateVerdict:
         return engine.compute_verdict(prepared, _to_engine_question(question), progress=step)
 
 
-@transaction.atomic
-def _store_verdict(user: User | None, question: GateRequest, verdict: engine.GateVerdict) -> Gate:
-    gate = _new_gate(user, question)
-    gate.verdict, gate.passed, gate.ended_at = _to_storable(verdict.to_dict()), verdict.passed, timezone.now()
-    gate.save()
-    audit.record(user, "gate.asked", gate, f"{gate.policy} on {gate.about}", passed=verdict.passed)
-    return gate
-
-
-@transaction.atomic
 def gate_queue(*, user: User | None, question: GateRequest, id: UUID | None = None) -> Gate:
     """Save the question and start a job that judges. ``id`` is for an example of the site."""
-    refuse_more(Gate, user, "gates")
     gate = _new_gate(user, question)
     gate.pk = id or gate.pk
     if question.objects is not None:
         gate.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
-    gate.save()
-    title = f"Gate: {gate.policy} on {gate.about}"
     # A job about objects that were sent is private: they may be of a cluster that others may not see.
     private = question.revision.scenario.private if question.revision else question.snapshot is None
-    gate.job = job_start("gate.judge", title=title, params={"gate": str(gate.pk)}, user=user, private=private)
-    gate.save(update_fields=["job"])
-    audit.record(user, "gate.asked", gate, f"{gate.policy} on {gate.about}")
-    return gate
+    return KIND.ask(gate, f"Gate: {_gate_title(gate)}", _gate_title(gate), private=private)
 
 
 def _new_gate(user: User | None, question: GateRequest) -> Gate:

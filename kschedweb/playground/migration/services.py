@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.db import transaction
-
-from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.engine import Snapshot as EngineSnapshot
@@ -15,16 +12,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.releases.classic.comparison import MoveTally, compare_pods, select_pods
-from kschedweb.jobs.inquiries import (
-    Step,
-    Turn,
-    answer_store,
-    ask_job,
-    connection_released,
-    pack_answer,
-    refuse_more,
-    save_answered,
-)
+from kschedweb.jobs.inquiries import InquiryKind, Step, Turn, connection_released, pack_answer
 from kschedweb.playground.gate.invocation import about_snapshot
 from kschedweb.playground.migration import selectors, sentences
 from kschedweb.playground.migration.models import Question
@@ -38,7 +26,15 @@ if TYPE_CHECKING:
 
 # Pods times nodes, up to which an answer is given at once.
 AT_ONCE = 2_000_000
-
+KIND = InquiryKind(
+    Question,
+    "moves.answer",
+    lambda question, step: _worked_out(question, step),
+    nouns="questions",
+    verb="moves.asked",
+    related=("classic__policy", "profile__policy", "snapshot__cluster"),
+    tell=lambda question: {"answer": sentences.answer_sentence(question.counts or {})},
+)
 # Held while a request of this process computes an answer.
 _turn = Turn()
 
@@ -66,18 +62,12 @@ def question_ask(*, user: User | None, query: MigrationQuery) -> Question:
     """
     _check_query(query)
     question = _new_question(user, query)
+    title = sentences.question_title(question)
     try:
-        fields = _answer_fields(*_at_once(question))
+        fields = _at_once(question)
     except DeadlineExceeded:
-        return _queue_question(user, question)
-    return _store_answer(user, question, fields)
-
-
-def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer, unless it is stored already; report progress to ``step``."""
-    if question.counts is None:
-        answer_store(question, **_answer_fields(*_worked_out(question, step)))
-    return {"question": str(question.pk), "answer": sentences.answer_sentence(question.counts or {})}
+        return KIND.ask(question, f"Moves: {title}", title)
+    return KIND.save_answered(question, title, fields)
 
 
 def _check_query(query: MigrationQuery) -> None:
@@ -95,7 +85,7 @@ def _check_query(query: MigrationQuery) -> None:
     selectors.target_configuration(query.classic, query.profile)
 
 
-def _at_once(question: Question) -> tuple[MoveTally, list[Json], list[str]]:
+def _at_once(question: Question) -> Json:
     snapshot = question.snapshot
     assert snapshot is not None
     pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
@@ -106,8 +96,8 @@ def _at_once(question: Question) -> tuple[MoveTally, list[Json], list[str]]:
         return _worked_out(question, step)
 
 
-def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[Json], list[str]]:
-    """Return the counts, the pods that differ, and notes on what was left out."""
+def _worked_out(question: Question, step: Step) -> Json:
+    """Return the fields of a question that an answer fills."""
     if question.classic is None or (question.profile is None and not question.converted):
         raise Unprocessable("A policy was deleted before there was an answer.")
     if question.snapshot is None:
@@ -131,11 +121,7 @@ def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[Json], 
         if move.differs:
             differing.append(move.to_dict())
         step("Comparing decisions", number, len(pods))
-    return tally, differing, sentences.answer_notes(rules, configuration, conversion_summary)
-
-
-def _answer_fields(tally: MoveTally, differing: list[Json], notes: list[str]) -> dict[str, object]:
-    """Return the fields of a question that an answer fills."""
+    notes = sentences.answer_notes(rules, configuration, conversion_summary)
     return {"counts": tally.to_dict(), "content": pack_answer(differing), "notes": notes}
 
 
@@ -154,20 +140,3 @@ def _new_question(user: User | None, query: MigrationQuery) -> Question:
         sequence=query.sequence,
         created_by=user,
     )
-
-
-@transaction.atomic
-def _store_answer(user: User | None, question: Question, fields: dict[str, object]) -> Question:
-    return _audit_question(user, save_answered(question, **fields))
-
-
-@transaction.atomic
-def _queue_question(user: User | None, question: Question) -> Question:
-    title = f"Moves: {sentences.question_title(question)}"
-    ask_job(question, kind="moves.answer", title=title, refuse=lambda: refuse_more(Question, user, "questions"))
-    return _audit_question(user, question)
-
-
-def _audit_question(user: User | None, question: Question) -> Question:
-    audit.record(user, "moves.asked", question, sentences.question_title(question))
-    return question

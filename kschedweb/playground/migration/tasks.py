@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from kschedweb.jobs.answering import answer_task
-from kschedweb.playground.migration import services
-from kschedweb.playground.migration.models import Question
+from kschedweb.playground.migration.services import KIND
 
-answer = answer_task(
-    "moves.answer",
-    Question,
-    lambda question, step: services.question_answer(question=question, step=step),
-    related=("classic__policy", "profile__policy", "snapshot__cluster"),
-)
+answer = answer_task(KIND)

@@ -5,17 +5,14 @@ from django.apps import AppConfig
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
 from kschedweb.web.navigation import BarChoice
-from kschedweb.web.retention import RetentionRule, register_rules
 
 
 class TryingConfig(AppConfig):
     name = "kschedweb.playground.trying"
 
     def ready(self) -> None:
-        from kschedweb.jobs.retention import ANSWERED
         from kschedweb.playground.trying.sentences import DOOR
 
         navigation.declare_choices((BarChoice.CLUSTER,), "policy-weights")
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY), "trying")
         actions.register_actions(PaletteAction(DOOR, "play", "trying", "what if weight change", action="edit", place=5))
-        register_rules(RetentionRule("trying.TriedChange", "created_at", "answers", ANSWERED))

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext
 
-from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
@@ -20,8 +19,7 @@ from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.trying.policy_effect import play_both
-from kschedweb.jobs.inquiries import Turn, pack_answer, refuse_large, refuse_more
-from kschedweb.jobs.services import job_start
+from kschedweb.jobs.inquiries import InquiryKind, Turn, pack_answer, refuse_large
 from kschedweb.playground.gate.invocation import about_scenario, about_snapshot
 from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, translate_errors
 from kschedweb.playground.runs.run_policies import RunPolicy
@@ -63,6 +61,17 @@ SECONDS = 5.0
 PREVIEW_SECONDS = 12.0
 # Clusters on which sliders are answered while they move, and the moves that are explained then.
 MOST_PREVIEW_NODES, MOST_PREVIEW_REASONS = 200, 10
+KIND = InquiryKind(
+    TriedChange,
+    "trying.answer",
+    lambda tried_change, step: _find_answer(tried_change, step),
+    nouns="tried changes",
+    verb="change.tried",
+    related=("snapshot__cluster", "revision__scenario"),
+    parameter="tried",
+    result="tried",
+    missing="The change was deleted before there was an answer.",
+)
 # Held while a request of this process computes an answer.
 _turn = Turn()
 # Of small snapshots, on which one change follows the other.
@@ -101,9 +110,11 @@ def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
     with translate_errors():
         _engine_policies(tried_change)
         try:
-            return _store_answer(user, tried_change, _at_once(tried_change))
+            return _save_answered(tried_change, _at_once(tried_change))
         except DeadlineExceeded:
-            return _queue_change(user, tried_change)
+            title, revision = _change_title(tried_change), tried_change.revision
+            private = revision is not None and revision.scenario.private
+            return KIND.ask(tried_change, f"Try: {title}"[:200], title, private=private)
 
 
 def change_preview(*, request: TryRequest) -> Json:
@@ -123,17 +134,10 @@ def list_steps(tried_change: TriedChange) -> list[str]:
     return [READING, *(step.format(PLACE_LABELS[place]) for place in places for step in PLAY_STEPS)]
 
 
-def change_answer(*, tried_change: TriedChange, step: Step) -> Json:
-    """Find and store the effect of the change, unless it is known already; report progress to ``step``."""
-    if tried_change.content is None:
-        step(READING, 0, 0)
-        with translate_errors():
-            _set_answer(tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
-        values = {name: getattr(tried_change, name) for name in ("sentence", "content", "ended_at")}
-        # An answer that another worker stored meanwhile stays.
-        TriedChange.objects.filter(pk=tried_change.pk, ended_at=None).update(**values)
-        tried_change.refresh_from_db(fields=["sentence"])
-    return {"tried": str(tried_change.pk), "answer": tried_change.sentence}
+def _find_answer(tried_change: TriedChange, step: Step) -> Json:
+    step(READING, 0, 0)
+    with translate_errors():
+        return _answer_fields(_worked_out(tried_change, _prepare_plays(tried_change), step))
 
 
 def change_worked_out(*, user: User | None, request: TryRequest, step: Step) -> TriedChange:
@@ -141,7 +145,7 @@ def change_worked_out(*, user: User | None, request: TryRequest, step: Step) -> 
     tried_change = _new_row(user, request)
     with translate_errors():
         _engine_policies(tried_change)
-        return _store_answer(user, tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
+        return _save_answered(tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
 
 
 @transaction.atomic
@@ -354,35 +358,14 @@ def _worked_out(
     }
 
 
-def _set_answer(tried_change: TriedChange, answer: Json) -> None:
+def _answer_fields(answer: Json) -> Json:
     # The stored sentence is for every reader, and for REST.
     with translation.override("en"):
-        tried_change.sentence = sentences.answer_sentence(answer)
-    tried_change.ended_at = timezone.now()
-    tried_change.content = pack_answer(answer)
+        return {"sentence": sentences.answer_sentence(answer), "content": pack_answer(answer)}
 
 
-@transaction.atomic
-def _store_answer(user: User | None, tried_change: TriedChange, answer: Json) -> TriedChange:
-    _set_answer(tried_change, answer)
-    tried_change.save()
-    audit.record(user, "change.tried", tried_change, _change_title(tried_change))
-    return tried_change
-
-
-@transaction.atomic
-def _queue_change(user: User | None, tried_change: TriedChange) -> TriedChange:
-    """Save the row and start a job that answers."""
-    refuse_more(TriedChange, user, "tried changes")
-    tried_change.save()
-    private = tried_change.revision.scenario.private if tried_change.revision else False
-    params = {"tried": str(tried_change.pk)}
-    tried_change.job = job_start(
-        "trying.answer", title=f"Try: {_change_title(tried_change)}"[:200], params=params, user=user, private=private
-    )
-    tried_change.save(update_fields=["job"])
-    audit.record(user, "change.tried", tried_change, _change_title(tried_change))
-    return tried_change
+def _save_answered(tried_change: TriedChange, answer: Json) -> TriedChange:
+    return KIND.save_answered(tried_change, _change_title(tried_change), _answer_fields(answer))
 
 
 def _change_title(tried_change: TriedChange) -> str:

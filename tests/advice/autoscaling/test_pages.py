@@ -160,4 +160,4 @@ def test_a_snapshot_that_was_deleted_is_told(demo: Snapshot, editor: User) -> No
     question = services.question_ask(user=editor, autoscaling_request=KarpenterRequest(demo, None))
     question.snapshot = None
     with pytest.raises(services.Unprocessable, match="deleted before there was an answer"):
-        services.question_answer(question=question, step=lambda *_: None)
+        services.KIND.answer(question, lambda *_: None)

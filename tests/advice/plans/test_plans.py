@@ -276,7 +276,7 @@ class TestPlansOverRest:
         response = api.post(API, {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}}}, format="json")
         assert response.status_code == 202
         assert api.get(response["Location"]).data["plan"] is None
-        tasks.answer(str(Job.objects.get(kind=services.KIND).pk))
+        tasks.answer(str(Job.objects.get(kind=services.KIND.task).pk))
         answer = api.get(response["Location"]).data
         assert (answer["state"], answer["plan"]["reached"]) == ("succeeded", True)
 

@@ -11,7 +11,7 @@ import pytest
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services, snapshots
 from kschedweb.decisions.groups import services as groups
-from kschedweb.decisions.inquiring.services import question_answer
+from kschedweb.decisions.inquiring.services import KIND
 from kschedweb.decisions.models import Question
 from kschedweb.engine.config import default_document
 from kschedweb.engine.json_types import Json
@@ -210,7 +210,7 @@ def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
     (question,) = Question.objects.all()
     assert waits.redirect_chain[-1][0] == f"/decisions/questions/{question.pk}/"
     steps: list[str] = []
-    question_answer(question=question, step=lambda text, completed, total: steps.append(f"{text} {completed}"))
+    KIND.answer(question, lambda text, completed, total: steps.append(f"{text} {completed}"))
     assert steps[:3] == ["Reading the cluster 0", "Trying pods 0", "Trying pods 1"]
     services.clear_caches()
     assert fetch_group(policy="on").json() == quick
@@ -229,7 +229,7 @@ def test_a_job_lists_the_groups_of_a_large_cluster(
     services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
     assert api.get(address).status_code == 202
-    question_answer(question=Question.objects.get(), step=lambda *_: None)
+    KIND.answer(Question.objects.get(), lambda *_: None)
     services.clear_caches()
     assert api.get(address).json() == quick
     assert len(client_as("viewer").get("/clusters/lab/podgroups/").context["page"]) == 2

@@ -48,7 +48,7 @@ def test_it_is_answered_as_the_clusters_kube_scheduler_where_the_policy_names_no
     default = revision_get(Policy.objects.get(name="default"), 1)
     asked_of_a_job = FitQuery(PodQuery(requests=(("cpu", "9000"),)))
     question = services.question_ask(user=editor, snapshot=demo, revision=default, query=asked_of_a_job)
-    services.question_answer(question=question, step=lambda *_: None)
+    services.KIND.answer(question, lambda *_: None)
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.2")
     answer = api_as("viewer").get(f"/api/v1/capacity/answers/{question.pk}/").json()
     assert answer["engine"] == RELEASES["1.35"].engine

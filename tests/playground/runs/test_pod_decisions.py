@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.decisions.inquiring.services import question_answer
+from kschedweb.decisions.inquiring.services import KIND
 from kschedweb.decisions.models import Question
 from kschedweb.engine.studies.play.rewind import can_rewind
 from kschedweb.jobs.inquiries import deadline_step
@@ -31,7 +31,7 @@ def answer_question() -> list[tuple[str, int, int]]:
     """The only question is answered, as if in another process; returns the steps."""
     selectors.clear_caches()
     steps: list[tuple[str, int, int]] = []
-    question_answer(question=Question.objects.get(), step=lambda *step: steps.append(step))
+    KIND.answer(Question.objects.get(), lambda *step: steps.append(step))
     selectors.clear_caches()
     return steps
 

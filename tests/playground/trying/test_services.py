@@ -142,7 +142,7 @@ def test_a_job_ends_with_a_word_where_its_snapshot_is_gone(
     small.delete()
     tried_change.refresh_from_db()
     with pytest.raises(Unprocessable, match="snapshot was deleted"):
-        services.change_answer(tried_change=tried_change, step=lambda *_: None)
+        services.KIND.answer(tried_change, lambda *_: None)
     assert tried_change.job is not None
     job_cancel(job=tried_change.job, user=editor)
     tried_change.refresh_from_db()
