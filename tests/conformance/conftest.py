@@ -31,7 +31,7 @@ def cel_reference(assets: Path, request: pytest.FixtureRequest) -> Reference:
     for folder in (assets, Path(os.environ.get(variable) or assets)):
         if (folder / "oracle").exists() and (reference_program := Reference(folder)).release.name == name:
             return reference_program
-    missing(f"set {variable} to a folder with the oracle and the kube-scheduler of {name}")
+    missing(f"set {variable} to a folder with the oracle of {name}")
 
 
 @pytest.fixture(scope="session")

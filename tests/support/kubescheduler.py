@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
 
 def release_of(assets: Path) -> Release:
-    """The release that the kube-scheduler and the oracle in the folder ``assets`` are."""
-    command = [str(assets / "kube-scheduler"), "--version"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    return RELEASES[find_nearest_release(output.split()[1])]
+    """The release that the kube-scheduler and the oracle in the folder ``assets`` are.
+
+    Where the build has not written it down, kube-scheduler says it.
+    """
+    if (written := assets / "version").exists():
+        version = written.read_text().strip()
+    else:
+        command = [str(assets / "kube-scheduler"), "--version"]
+        version = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()[1]
+    return RELEASES[find_nearest_release(version)]
 
 
 @contextlib.contextmanager
