@@ -56,9 +56,8 @@ class ClusterMap(APIView):
         """The nodes that the filter leaves, their groups by every label, and what can be shown of them."""
         snapshot, nodes, use = _read_request(request, name)
         shows = node_maps.list_shows(nodes, use).values()
-        return Response(
-            nodemap.build_document(nodes.names, node_maps.group_by_labels(snapshot, nodes), np.zeros(1), shows)
-        )
+        groupings = node_maps.group_by_labels(snapshot, request.query_params, nodes)
+        return Response(nodemap.build_document(nodes.names, groupings, np.zeros(1), shows))
 
 
 class ClusterFrames(APIView):

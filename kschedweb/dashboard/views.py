@@ -222,9 +222,10 @@ def _node_map(
     shows = node_maps.list_shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
     query = f"?{urlencode(filtered | pin)}" if filtered or pin else ""
+    groupings = node_maps.group_by_labels(snapshot, filtered, listed)
     now = MapState(
         listed.names,
-        node_maps.list_groupings(listed),
+        groupings,
         show,
         node_maps.compute_values(listed, show.key, use),
         node_maps.count_pods(listed),
@@ -232,11 +233,12 @@ def _node_map(
     side = MapSide(
         label="",
         now=now,
-        columns=f"{reverse('api:cluster-map', args=[cluster])}{query}",
         frames=f"{reverse('api:cluster-map-frames', args=[cluster])}{query}",
         pods=reverse("api:cluster-map-pods", args=[cluster]) + (f"?{urlencode(pin)}" if pin else ""),
         decisions=reverse("decision", args=[cluster, "-", "-"]).removesuffix("-/-/"),
         nodes=f"{reverse('pods')}?{urlencode({'cluster': cluster} | pin)}&node=",
+        # What is shown at first comes with the page, the rest when it is chosen.
+        inline=node_maps.make_document(listed, groupings, show, use),
     )
     params = request.GET
     return NodeMap(

@@ -29,6 +29,7 @@ from kschedweb.web.nodemap.nodemap import (
     MapLayer,
     NodeColouring,
     NodeMap,
+    make_inline_document,
     make_inline_map,
     show_requested,
     show_used,
@@ -47,7 +48,7 @@ MOST_PODS = 2_000
 NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
 _columns: LRU[NodeColumns] = LRU(4)
-_groupings: LRU[list[Grouping]] = LRU(4)
+_groupings: LRU[list[Grouping]] = LRU(8)
 
 
 def select_filters(params: Mapping[str, str]) -> dict[str, str]:
@@ -112,10 +113,14 @@ def list_groupings(nodes: NodeColumns) -> list[Grouping]:
     )
 
 
-def group_by_labels(snapshot: Snapshot, nodes: NodeColumns) -> list[Grouping]:
-    """Group by every label that distinguishes the nodes."""
-    labels = read_labels(snapshot)
-    return grouping.make_groupings([labels.get(name, {}) for name in nodes.names])
+def group_by_labels(snapshot: Snapshot, params: Mapping[str, str], nodes: NodeColumns) -> list[Grouping]:
+    """Group the nodes that ``read_nodes`` returned for ``params`` by every label that distinguishes them."""
+
+    def group() -> list[Grouping]:
+        labels = read_labels(snapshot)
+        return grouping.make_groupings([labels.get(name, {}) for name in nodes.names])
+
+    return _groupings.get((snapshot.pk, "all labels", *select_filters(params).items()), group)
 
 
 def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
@@ -141,6 +146,14 @@ def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
 def list_layers(nodes: NodeColumns, use: CurrentUse | None = None) -> list[MapLayer]:
     """Return every way to colour a map of ``nodes``, with the values."""
     return [MapLayer(show, compute_values(nodes, key, use)) for key, show in list_shows(nodes, use).items()]
+
+
+def make_document(
+    nodes: NodeColumns, groupings: Sequence[Grouping], show: NodeColouring, use: CurrentUse | None
+) -> Json:
+    """Return the document of a page's map with the values of ``show``, and the pods and states that all maps need."""
+    values = {key: compute_values(nodes, key, use) for key in (show.key, PODS.key, STATE.key)}
+    return make_inline_document(nodes.names, groupings, list_shows(nodes, use).values(), values)
 
 
 def list_nodes(snapshot: Snapshot) -> NodeColumns | None:

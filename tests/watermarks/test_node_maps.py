@@ -14,6 +14,10 @@ from kschedweb.web.nodemap.nodemap import MapChoice
 from tests.dashboard.conftest import demo, demo_objects, policy, revision, store_snapshot, stored_demo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.test import Client
+
     from kschedweb.clusters.models import Snapshot
     from kschedweb.web.nodemap.nodemap import MapSide
 
@@ -59,3 +63,17 @@ def test_moves_change_the_two_ends_alone(demo: Snapshot) -> None:
         assert read_layer(after, "cpu")[name] == pytest.approx(share, abs=0.6)
     states = read_layer(after, "state")
     assert (read_layer(before, "state")["general-a-2"], states["general-a-2"]) == (1, 3)
+
+
+def test_the_map_of_the_list_comes_with_the_page(client_as: Callable[[str], Client], demo: Snapshot) -> None:
+    page = client_as("viewer").get("/nodes/?cluster=demo&show=memory")
+    side = page.context["map"].sides[0]
+    assert side.inline["frames"].keys() == {"memory", "pods", "state"}
+    rest = client_as("viewer").get("/api/v1/clusters/demo/map/").json()
+    assert {name: side.inline[name] for name in rest} == rest
+    assert side.inline["frames"]["memory"] == client_as("viewer").get(f"{side.frames}?show=memory").json()
+    # Its table of nodes is filled when it is opened; that of a group stands in the page.
+    assert page.context["map"].tables[0]["nodes"] == []
+    zone = NodeRow.objects.filter(snapshot=demo).values_list("zone", flat=True)[0]
+    group = client_as("viewer").get(f"/nodes/?cluster=demo&by=zone&group={zone}").context["map"].tables[0]
+    assert len(group["nodes"]) == NodeRow.objects.filter(snapshot=demo, zone=zone).count()

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 from django.utils.translation import gettext
@@ -253,13 +252,6 @@ class MapSide:
     # The document with its values, if they stand in the page and need no address.
     inline: Json | None = None
 
-    @property
-    def first(self) -> list[str]:
-        """The addresses that nodemap.ts requests at once, in its spelling."""
-        more = "&" if "?" in self.frames else "?"
-        show_keys = dict.fromkeys((self.now.show.key, PODS.key, STATE.key))
-        return [self.columns, *(f"{self.frames}{more}show={quote(key, safe='')}" for key in show_keys)]
-
 
 @dataclass(frozen=True, eq=False)
 class NodeMap:
@@ -281,8 +273,9 @@ class NodeMap:
     has_changes: bool = False
 
     @property
-    def is_inline(self) -> bool:
-        return self.sides[0].inline is not None
+    def opens_pages(self) -> bool:
+        """True if a node opens a page of its own, and not its pods below the map."""
+        return not self.sides[0].pods
 
     @property
     def show(self) -> NodeColouring:
@@ -310,8 +303,9 @@ class NodeMap:
         for number, side in enumerate(self.sides):
             by = next((grouping for grouping in side.now.groupings if grouping.label == self.chosen), None)
             group_head, groups = side.now.group_table(by)
-            # The script fills the table of an inline map when it is opened; a page of 5,000 rows twice is slow.
-            node_head, nodes = side.now.node_table(by, self.group) if side.inline is None else ([], [])
+            # The script fills the table of an inline map when it is opened: 500 rows that nobody looks at are slow.
+            is_filled = side.inline is None or self.group
+            node_head, nodes = side.now.node_table(by, self.group) if is_filled else ([], [])
             tables.append(
                 {
                     "id": f"map-{number}",
@@ -395,6 +389,17 @@ class MapChoice:
         return cls(values.get("show", ""), values.get("by", ""), fields)
 
 
+def make_inline_document(
+    names: Sequence[str],
+    groupings: Sequence[Grouping],
+    shows: Iterable[NodeColouring],
+    values: Mapping[str, NDArray[np.float32]],
+) -> Json:
+    """Return the document of nodes at one time that stands in a page, with ``values`` by the keys of colourings."""
+    frames = {key: {"show": key, "times": 1, **pack_column(column)} for key, column in values.items()}
+    return build_document(names, groupings, np.zeros(1), shows) | {"frames": frames}
+
+
 def make_inline_map(
     names: Sequence[str],
     groupings: Sequence[Grouping],
@@ -413,9 +418,9 @@ def make_inline_map(
     for label, layers in sides.items():
         by_key = {layer.show.key: layer for layer in layers}
         shown = by_key.get(choice.show, layers[0])
-        document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers[:choosable]])
-        frames = {key: {"show": key, "times": 1, **pack_column(layer.values)} for key, layer in by_key.items()}
+        values = {key: layer.values for key, layer in by_key.items()}
+        document = make_inline_document(names, groupings, [layer.show for layer in layers[:choosable]], values)
         now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
-        map_sides.append(MapSide(label, now, *nodes_address, inline=document | {"frames": frames}))
+        map_sides.append(MapSide(label, now, *nodes_address, inline=document))
     shows = [layer.show for layer in next(iter(sides.values()))[:choosable]]
     return NodeMap(map_sides, shows, choice.by, fields=dict(choice.fields), has_changes=len(map_sides) > 1)
