@@ -75,9 +75,13 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         """
 
     def decide_pod(
-        self, scheduler: Decides, pod_key: str, is_live: Callable[[str], bool] = lambda scheduler_name: False
+        self,
+        scheduler: Decides,
+        pod_key: str,
+        is_live: Callable[[str], bool] = lambda scheduler_name: False,
+        remove: Callable[[Decides, str], tuple[Decides, Pod]] | None = None,
     ) -> Decided:
-        """Decide about a pod. A bound pod is removed from its node first.
+        """Decide about a pod. A bound pod is removed from its node first, by ``remove`` if it is given.
 
         ``is_live`` says whether a live scheduler has a name: it runs the only profile of a policy under its own name.
         Raises NotFound if the snapshot has no such pod, CycleFails if the scheduling cycle fails.
@@ -85,7 +89,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
         pod = self.find_pod(scheduler.snapshot, pod_key)
         bound_to = pod.node_name
         if bound_to:
-            scheduler, pod = self._remove_pod(scheduler, pod_key)
+            scheduler, pod = (remove or self._remove_pod)(scheduler, pod_key)
         try:
             return self._build_case(scheduler, self.as_profile(scheduler, pod, is_live), bound_to)
         except CycleError as error:

@@ -29,7 +29,7 @@ from kschedweb.decisions.responsibility import (
     handled_by,
 )
 from kschedweb.decisions.snapshots import get_cache
-from kschedweb.engine import Explanation, Scheduler
+from kschedweb.engine import Explanation, Pod, Scheduler
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, checkpoint, hold_lock, limit_by
 from kschedweb.policies.selectors import load_revision
@@ -179,7 +179,13 @@ def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
     def compute() -> Case:
         engine = snapshots.engine_snapshot(snapshot)
         scheduler = PROFILES.find_pod(engine, pod_key).scheduler_name
-        return PROFILES.decide_pod(Scheduler(engine, side.scoring_configuration(scheduler)), pod_key)
+        side_scheduler = Scheduler(engine, side.scoring_configuration(scheduler))
+        return PROFILES.decide_pod(side_scheduler, pod_key, remove=remove)
+
+    def remove(scheduler: Scheduler, pod_key: str) -> tuple[Scheduler, Pod]:
+        # All sides score one cluster without the pod: what a plugin reads of all the other pods is read once.
+        engine, pod = get_or_compute(snapshot, ("without", pod_key), partial(scheduler.snapshot.without_pod, pod_key))
+        return Scheduler(engine, scheduler.configuration), pod
 
     arguments = json.dumps(side.args, sort_keys=True)
     with pod_sought(snapshot, pod_key):

@@ -9,6 +9,8 @@ import pytest
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services
+from kschedweb.decisions.deciders import PROFILES
+from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.decisions.snapshots import engine_snapshot, get_cache
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
@@ -109,3 +111,16 @@ def test_threads_that_ask_at_once_get_the_same_answers(demo: Snapshot, revision:
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda key: services.explain_pod(demo, key, revision).to_dict(), keys * 3))
     assert together == [alone[key] for key in keys * 3]
+
+
+def test_all_load_aware_policies_score_one_cluster_without_the_bound_pod(demo: Snapshot) -> None:
+    row = PodRow.objects.filter(snapshot=demo, scheduler_name="default-scheduler").exclude(node="").first()
+    assert row is not None
+    key, sides = f"{row.namespace}/{row.name}", all_sides()
+    cases = [services.side_case(demo, key, side) for side in sides]
+    assert {id(case.snapshot) for case in cases} == {id(cases[0].snapshot)}
+    assert {case.bound_to for case in cases} == {row.node}
+    assert key not in cases[0].snapshot.pods.slots
+    for side, case in zip(sides, cases, strict=True):
+        alone = Scheduler(engine_snapshot(demo), side.scoring_configuration("default-scheduler"))
+        assert PROFILES.decide_pod(alone, key).explanation.total.tolist() == case.explanation.total.tolist()
