@@ -21,7 +21,7 @@ from kschedweb.fleet.forms import TrialForm
 from kschedweb.fleet.node_maps import map_fleet
 from kschedweb.fleet.searches import FEWEST_LETTERS, node_hit, pod_hit
 from kschedweb.fleet.tables import FLEET
-from kschedweb.jobs.waiting import PART, wait_context
+from kschedweb.jobs.waiting import render_waiting
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.news import numbered_page, with_news
@@ -107,19 +107,14 @@ def list_trials(request: PageRequest) -> HttpResponse:
 def show_trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     """Show what a policy does to each cluster so far. While the job works, the page polls."""
     trial = selectors.trial_get(trial_id)
-    context = wait_context(request, trial, reverse("fleet-trial", args=[trial.pk]))
-    context |= {
+    context: dict[str, object] = {
         "trial": trial,
         "better": sum(_count_gained(answer) > 0 for answer in trial.answers),
         "worse": sum(_count_gained(answer) < 0 for answer in trial.answers),
         "failed": sum("error" in answer for answer in trial.answers),
     }
-    if request.htmx:
-        response = render(request, PART, context)
-        if context["ended"]:
-            response["HX-Refresh"] = "true"
-        return response
-    return render(request, "fleet/trial.html", context)
+    address = reverse("fleet-trial", args=[trial.pk])
+    return render_waiting(request, trial, template="fleet/trial.html", address=address, more=context)
 
 
 def _count_gained(answer: Json) -> int:

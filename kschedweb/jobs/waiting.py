@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.http import HttpResponse
 from django.shortcuts import render
 
 from kschedweb.accounts.roles import may_change
 from kschedweb.jobs.models import ENDED
 
 if TYPE_CHECKING:
-    from django.http import HttpResponse
+    from collections.abc import Mapping
 
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.jobs.models import Inquiry
 
-PART = "parts/job_wait.html"
+PART, PAGE = "parts/job_wait.html", "jobs/question.html"
 
 
 def wait_context(request: PageRequest, inquiry: Inquiry, address: str) -> dict[str, object]:
@@ -30,11 +31,31 @@ def wait_context(request: PageRequest, inquiry: Inquiry, address: str) -> dict[s
 
 
 def render_waiting(
-    request: PageRequest, inquiry: Inquiry, template: str, *, address: str, form_address: str, **context: object
+    request: PageRequest,
+    inquiry: Inquiry,
+    noun: str = "",
+    *,
+    address: str,
+    form_address: str = "",
+    template: str = PAGE,
+    more: Mapping[str, object] | None = None,
 ) -> HttpResponse:
     """Render the page of a question without an answer; for htmx only the part that changes.
 
-    ``form_address`` leads to the form with this question.
+    ``noun`` names the kind of question, ``form_address`` leads to the form with this one, and ``more`` is for the
+    template.
     """
-    context |= wait_context(request, inquiry, address) | {"form_address": form_address}
-    return render(request, PART if request.htmx and not context["ended"] else template, context)
+    context: dict[str, object] = {"question": inquiry, "noun": noun, "form_address": form_address}
+    context |= {**(more or {}), **wait_context(request, inquiry, address)}
+    if not request.htmx:
+        return render(request, template, context)
+    response = render(request, PART, context)
+    # Nothing is waited for any longer: the page says so.
+    return load_again(response) if context["ended"] else response
+
+
+def load_again(response: HttpResponse | None = None) -> HttpResponse:
+    """Have htmx load the page that asked for the progress of a question again."""
+    response = response or HttpResponse()
+    response["HX-Refresh"] = "true"
+    return response

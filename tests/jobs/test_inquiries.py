@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.advice.moves import services as moves
 from kschedweb.advice.moves.models import Question
+from kschedweb.decisions.inquiring.services import KIND as DECISIONS
+from kschedweb.decisions.models import Question as DecisionQuestion
+from kschedweb.decisions.models import QuestionKind
 from kschedweb.jobs.inquiries import MOST_WAITING, InquiryKind, question_of_job
-from kschedweb.jobs.models import Job, JobState
+from kschedweb.jobs.models import Inquiry, Job, JobState
 from kschedweb.web.errors import Conflict, NotFound
+from tests.support.html import elements
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +75,27 @@ def test_an_answer_that_another_process_stored_meanwhile_stays(editor: User) -> 
 def test_a_question_that_was_deleted_has_no_answer() -> None:
     with pytest.raises(NotFound, match="The question was deleted before there was an answer"):
         question_of_job(moves.KIND, "00000000-0000-0000-0000-000000000000")
+
+
+@pytest.mark.parametrize("effect", [False, True], ids=["a page of its own", "in the page of an editor"])
+def test_a_page_that_waits_for_nothing_any_longer_says_so(
+    client_as: Callable[[str], Client], editor: User, effect: bool
+) -> None:
+    """It is loaded again, but for one that somebody edits: neither gets a page within the page."""
+    fields = {"asked": {}, "about": "demo", "policy": "default", "created_by": editor}
+    if effect:
+        question: Inquiry = DECISIONS.ask(DecisionQuestion(kind=QuestionKind.EFFECT, **fields), "Effect", "demo")
+        address = reverse("decision-answer", args=[question.pk])
+    else:
+        question = moves.KIND.ask(Question(**fields | {"asked": {"label": "a policy"}}), "Moves", "demo")
+        address = reverse("descheduling-answer", args=[question.pk])
+    client, polls = client_as("editor"), {"HX-Request": "true", "HX-Target": "waits"}
+    assert "HX-Refresh" not in client.get(address, headers=polls)
+    Job.objects.update(state=JobState.CANCELLED)
+    part = client.get(address, headers=polls)
+    assert "<h1" not in part.content.decode()
+    assert ("HX-Refresh" in part) is not effect
+    assert elements(client.get(address), ".notice.bad")
 
 
 def test_tasks_are_called_as_in_the_release_before() -> None:

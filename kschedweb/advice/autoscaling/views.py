@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
@@ -19,7 +20,7 @@ from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.advice.autoscaling.tables import NODES
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
 from kschedweb.watermarks.node_maps import map_snapshot
@@ -85,10 +86,9 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     answer = question.read_answer()
     if answer is None:
         return _render_progress(request, question)
-    response = _render_question(request, question, answer)
     if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+        return load_again()
+    return _render_question(request, question, answer)
 
 
 def _render_question(request: PageRequest, question: Question, answer: Json) -> HttpResponseBase:
@@ -166,8 +166,8 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponseBa
     return render_waiting(
         request,
         question,
-        "advice/autoscaling/waiting.html",
+        gettext("Autoscaling"),
         address=reverse("autoscaling-answer", args=[question.pk]),
         form_address=f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}",
-        question=question,
+        more={"unit": "nodes"},
     )

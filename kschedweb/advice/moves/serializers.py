@@ -13,6 +13,7 @@ from kschedweb.advice.moves.requests import LONGEST_EVERY, MOST_ROUNDS
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.measure.spec import Population
 from kschedweb.engine.studies.moves.repeated_cycles import ROUND_INTERVAL, ROUNDS
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
@@ -147,12 +148,9 @@ class DeschedulingSerializer(FoundDeschedulingSerializer):
     descheduler = serializers.CharField(help_text="Which policy of the descheduler.")
 
 
-class DeschedulingQuestionSerializer(serializers.ModelSerializer[Question]):
+class DeschedulingQuestionSerializer(InquirySerializer[Question]):
     """A dry run that a job works out; `moves` is there once it is answered."""
 
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
-    error = serializers.CharField(source="job.error", default="", read_only=True)
     moves = serializers.SerializerMethodField()
 
     class Meta:

@@ -22,7 +22,7 @@ from kschedweb.advice.moves.requests import DryRunRequest, starting_request
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import find_unanswered, may_open_answered
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.watermarks.node_maps import PodMove, map_moves, map_snapshot
@@ -161,14 +161,15 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     context["scope_query"] = urlencode({"cluster": snapshot.cluster.name} if snapshot else {})
     answer = question.read_answer()
     if answer is not None:
-        return _render_answer(request, answer, snapshot, context)
+        return load_again() if request.htmx else _render_answer(request, answer, snapshot, context)
+    detail = gettext("%(descheduler)s of the descheduler") % {"descheduler": translate_words(request_fields["label"])}
     return render_waiting(
         request,
         question,
-        "advice/moves/waiting.html",
+        gettext("Moves"),
         address=reverse("descheduling-answer", args=[question.pk]),
         form_address=reverse("descheduling"),
-        **context,
+        more={"detail": detail},
     )
 
 
@@ -209,10 +210,7 @@ def _render_answer(
         "form_values": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},
         "page": Paginator(landings, PAGE_SIZE).get_page(request.GET.get("page")),
     }
-    response = render(request, PAGE, context)
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, PAGE, context)
 
 
 def _map_landings(request: PageRequest, snapshot: Snapshot, answer: Json | None) -> NodeMap | None:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from kschedweb.advice.moves.serializers import StandingSerializer
 from kschedweb.advice.plans.models import Question
 from kschedweb.engine.json_types import Json
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
@@ -93,12 +94,9 @@ class PlanSerializer(serializers.Serializer[Any]):
     kubectl = NAMES(child=serializers.CharField(), help_text="The same as lines of a shell.")
 
 
-class PlanQuestionSerializer(serializers.ModelSerializer[Question]):
+class PlanQuestionSerializer(InquirySerializer[Question]):
     """A plan of moves; `plan` is there once it is worked out."""
 
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
-    error = serializers.CharField(source="job.error", default="", read_only=True)
     asked = ObjectiveField(read_only=True)
     plan = serializers.SerializerMethodField()
 

@@ -20,7 +20,7 @@ from kschedweb.advice.plans.models import Question
 from kschedweb.advice.plans.offers import offer_later
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.inquiries import find_unanswered
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
 from kschedweb.watermarks.node_maps import PodMove, map_moves, map_snapshot
@@ -85,13 +85,12 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     answer = question.read_answer()
     if answer is None:
         return _render_progress(request, question)
+    if request.htmx:
+        return load_again()
     name = question.snapshot.cluster.name if question.snapshot else "cluster"
     if file := request.GET.get("format", ""):
         return _render_file(file, name, answer)
-    response = render(request, "advice/plans/plan.html", _plan_context(request, question, answer))
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, "advice/plans/plan.html", _plan_context(request, question, answer))
 
 
 def _open_plan(request: PageRequest, snapshot: Snapshot, revision: Revision) -> dict[str, object]:
@@ -159,12 +158,10 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     return render_waiting(
         request,
         question,
-        "advice/plans/waiting.html",
+        gettext("Plan of moves"),
         address=reverse("plans-answer", args=[question.pk]),
         form_address=_form_url(question),
-        question=question,
-        objective=objectives.describe_objective(question.asked),
-        unit=gettext("tries"),
+        more={"detail": objectives.describe_objective(question.asked), "unit": gettext("tries")},
     )
 
 

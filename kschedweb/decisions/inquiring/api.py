@@ -15,26 +15,22 @@ from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question
 from kschedweb.engine.json_types import Json
-from kschedweb.web.rest import accepted_response
+from kschedweb.jobs.serializers import InquirySerializer
+from kschedweb.web.rest import answered_later
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.accounts.typing import ApiRequest
 
-RETRY_AFTER = "2"  # seconds until it makes sense to ask again
 
-
-class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
+class DecisionQuestionSerializer(InquirySerializer[Question]):
     """A question that a job answers. `answer` is there once it is answered.
 
     Of the kinds `effect` and `roll-out` it is the pods that would change node, of all others what the address answers
     that was asked.
     """
 
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
-    error = serializers.CharField(source="job.error", default="", read_only=True)
     answer = serializers.SerializerMethodField()
 
     class Meta:
@@ -74,9 +70,7 @@ class DecisionAnswerView(APIView):
 
 def respond_accepted(request: ApiRequest, question: Question) -> Response:
     """202 for a question that a job works on."""
-    answer = accepted_response(request, DecisionQuestionSerializer(question).data, "api:decision-answer", question.pk)
-    answer["Retry-After"] = RETRY_AFTER
-    return answer
+    return answered_later(request, DecisionQuestionSerializer(question).data, "api:decision-answer", question.pk)
 
 
 urlpatterns = [path("decisions/questions/<uuid:id>/", DecisionAnswerView.as_view(), name="decision-answer")]

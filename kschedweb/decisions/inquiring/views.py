@@ -24,7 +24,7 @@ from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.page_context import matrix_context, pod_object_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.json_types import Json
-from kschedweb.jobs.waiting import PART, wait_context
+from kschedweb.jobs.waiting import PAGE, PART, load_again, wait_context
 from kschedweb.policies.scope import scope_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,11 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     content = selectors.answer_of(question)
     context = progress_context(request, question)
     if content is None:
-        part = request.htmx and not context["ended"]
-        return render(request, PART if part else "decisions/inquiring/waiting.html", context)
+        context |= {"noun": question.get_kind_display(), "subject": question.subject}
+        response = render(request, PART if request.htmx else PAGE, context)
+        # An effect is awaited on the page of the editor, whose changes would be lost.
+        fails = request.htmx and context["ended"] and question.kind != QuestionKind.EFFECT
+        return load_again(response) if fails else response
     if question.address:
         return HttpResponseClientRedirect(question.address) if request.htmx else redirect(question.address)
     if question.kind == QuestionKind.EFFECT:
@@ -58,6 +61,8 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     matrix = kept_matrix(question, content)
     if request.htmx and request.htmx.target == "cell":
         return render(request, "decisions/arithmetic.html", kept_cell(request, matrix))
+    if request.htmx:
+        return load_again()
     context |= content | kept_columns(request, matrix, "The snapshot has no node")
     context |= _waiting_context(question, content) | present_fixes(content.get("answer") or {})
     context["comparison"] = PolicyComparison.from_dict(content["comparison"]) if content.get("comparison") else None
@@ -66,10 +71,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
         context["doubts"] = list_doubts(question.snapshot, question.revision, namespace)
     if question.snapshot is not None and question.kind == QuestionKind.DECISION:
         context |= pod_object_context(question.snapshot, question.subject)
-    response = render(request, "decisions/inquiring/decision.html", context)
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, "decisions/inquiring/decision.html", context)
 
 
 def _waiting_context(question: Question, content: Json) -> dict[str, object]:

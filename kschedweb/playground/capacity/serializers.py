@@ -14,6 +14,7 @@ from kschedweb.engine.studies.capacity.drain import Rehearsal
 from kschedweb.engine.studies.capacity.gangs import MOST_GANGS, GangFit
 from kschedweb.engine.studies.capacity.sizing import Sizing
 from kschedweb.engine.studies.trying.node_change import NodeChangeEffect
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.capacity import selectors, sentences
 from kschedweb.playground.capacity.base_serializers import (
     AnsweredSerializer,
@@ -242,12 +243,9 @@ class DrainSerializer(AnsweredSerializer, FoundDrainSerializer):
     pass
 
 
-class CapacityQuestionSerializer(serializers.ModelSerializer[Question]):
+class CapacityQuestionSerializer(InquirySerializer[Question]):
     """A question that a job answers; the field of its kind is there once it is answered."""
 
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
-    error = serializers.CharField(source="job.error", default="", read_only=True)
     fit = serializers.SerializerMethodField()
     nodes = serializers.SerializerMethodField()
     drain = serializers.SerializerMethodField()

@@ -19,7 +19,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.jobs.inquiries import find_unanswered
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.playground.capacity import charts, costs, node_maps, openings, selectors, sentences, services, tables
 from kschedweb.playground.capacity.forms import (
     BufferForm,
@@ -192,19 +192,17 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         return render_waiting(
             request,
             question,
-            "playground/capacity/waiting.html",
+            CapacityKind(question.kind).label,
             address=reverse("capacity-answer", args=[question.pk]),
             form_address=f"{context['asks_at']}?{context['scope_query']}",
-            **context,
+            more=context,
         )
+    if request.htmx:
+        return load_again()
     query = query_from_json(question.kind, question.asked)
     context["cost"] = costs.describe_cost_change(snapshot, query, answer)
     form = page.form(initial=fields_of(query))
-    response = _render_page(request, page, form, snapshot, revision, answer, context)
-    # The page was polling for progress: it is loaded again with the answer.
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return _render_page(request, page, form, snapshot, revision, answer, context)
 
 
 def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revision | None) -> None:

@@ -14,6 +14,7 @@ from kschedweb.engine.releases import list_releases
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
 from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
 
@@ -241,12 +242,10 @@ class GateVerdictSerializer(serializers.Serializer[Any]):
     )
 
 
-class GateSerializer(serializers.ModelSerializer[Gate]):
+class GateSerializer(InquirySerializer[Gate]):
     """One question and its outcome in a word; its address answers with the whole verdict."""
 
     verdict = serializers.SerializerMethodField(help_text="Null as long as there is none.")
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
     thresholds = serializers.DictField(read_only=True)
 
     class Meta:

@@ -22,7 +22,7 @@ from kschedweb.engine.releases import CURRENT, ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
 from kschedweb.engine.studies.measure.registry import rank_of
-from kschedweb.jobs.waiting import PART, wait_context
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.playground.gate import selectors, services
 from kschedweb.playground.gate.filters import GateFilter
 from kschedweb.playground.gate.forms import GateForm
@@ -186,23 +186,20 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         text = rendering.render_verdict({"id": str(gate.pk), **gate.verdict}, form)
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
-    context = wait_context(request, gate, reverse("gate-verdict", args=[gate.pk]))
-    context |= {"gate": gate, "verdict": gate.verdict, "may_delete": may_change(request.user, gate)}
-    if gate.verdict is not None:
-        context["checks"] = [_check_row(check) for check in gate.verdict["checks"]]
-        measures = [
-            measure_row(measure)
-            for measure in sorted(gate.verdict["measures"], key=lambda measure: rank_of(measure["name"]))
-        ]
-        context["changed"] = [measure for measure in measures if measure["differs"]]
-        context["same"] = [measure for measure in measures if not measure["differs"]]
-    if request.htmx and not context["ended"]:
-        return render(request, PART, context)
-    response = render(request, "playground/gate/verdict.html", context)
-    # The page was polling for progress: it is loaded again with the verdict.
+    context = {"gate": gate, "verdict": gate.verdict, "may_delete": may_change(request.user, gate)}
+    if gate.verdict is None:
+        address = reverse("gate-verdict", args=[gate.pk])
+        return render_waiting(request, gate, template="playground/gate/verdict.html", address=address, more=context)
     if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+        return load_again()
+    measures = [measure_row(row) for row in sorted(gate.verdict["measures"], key=lambda row: rank_of(row["name"]))]
+    context |= {
+        "checks": [_check_row(check) for check in gate.verdict["checks"]],
+        "changed": [measure for measure in measures if measure["differs"]],
+        "same": [measure for measure in measures if not measure["differs"]],
+        "ended": True,
+    }
+    return render(request, "playground/gate/verdict.html", context)
 
 
 @require_POST

@@ -9,20 +9,20 @@ from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics, serializers
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.comparison import RuleKind, RuleSide
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.gate.selectors import missing_error, snapshot_of
 from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.models import Question
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.pagination import ListPagination
-from kschedweb.web.rest import IdempotencyMixin, validate_input
+from kschedweb.web.rest import IdempotencyMixin, answered_later, validate_input
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -98,13 +98,11 @@ class MovesCountsSerializer(serializers.Serializer[Any]):
     rules = MovesRuleCountSerializer(many=True, help_text="Those of most pods first.")
 
 
-class MovesSerializer(serializers.ModelSerializer[Question]):
+class MovesSerializer(InquirySerializer[Question]):
     """A question, and its answer once there is one."""
 
     classic = serializers.CharField(source="classic_label", read_only=True)
     profile = serializers.CharField(source="profile_label", read_only=True)
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
     namespaces = serializers.ListField(child=serializers.CharField(), read_only=True)
     notes = serializers.ListField(
         child=serializers.CharField(), read_only=True, help_text="What was left out or read differently."
@@ -147,10 +145,11 @@ class MovesPodSerializer(serializers.Serializer[Any]):
 
 def _question_response(question: Question, request: ApiRequest) -> Response:
     """Return 201 with the answer, or 202 while a job works on it."""
-    address = reverse("api:moves-answer", args=[question.pk], request=request)
-    status = 201 if question.counts is not None else 202
-    headers = {"Location": address} | ({"Retry-After": "2"} if status == 202 else {})
-    return Response(MovesSerializer(question).data, status=status, headers=headers)
+    response = answered_later(request, MovesSerializer(question).data, "api:moves-answer", question.pk)
+    if question.ended_at is not None:
+        response.status_code = 201
+        del response["Retry-After"]
+    return response
 
 
 class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):

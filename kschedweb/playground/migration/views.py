@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.playground.migration import listing, selectors, sentences, services
 from kschedweb.playground.migration.filters import QuestionFilter
 from kschedweb.playground.migration.forms import MovesForm
@@ -74,6 +74,8 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     question = selectors.question_get(question_id)
     if question.counts is None:
         return _render_progress(request, question)
+    if request.htmx:
+        return load_again()
     filters = {name: request.GET.get(name, "").strip() for name in listing.ANY}
     listed = listing.MovedPods(selectors.differing_pods(question), filters, request.GET.get("ordering", ""))
     if (file := request.GET.get("format")) in FORMATS:
@@ -89,11 +91,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "page": Paginator(listed, PODS).get_page(request.GET.get("page")),
         "decisions": _decision_links(question),
     }
-    response = render(request, "playground/migration/answer.html", context)
-    # The page was polling for progress: it is loaded again with the answer.
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, "playground/migration/answer.html", context)
 
 
 def _decision_links(question: Question) -> dict[str, str]:
@@ -114,10 +112,8 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     return render_waiting(
         request,
         question,
-        "playground/migration/answer.html",
+        template="playground/migration/answer.html",
         address=reverse("migration-answer", args=[question.pk]),
         form_address=reverse("migration"),
-        question=question,
-        unit="pods",
-        pods=sentences.pods_of(question),
+        more={"unit": "pods", "pods": sentences.pods_of(question)},
     )

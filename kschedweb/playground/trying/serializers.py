@@ -10,6 +10,7 @@ from rest_framework import serializers
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.parts import ALL, PENDING
+from kschedweb.jobs.serializers import InquirySerializer
 from kschedweb.playground.gate.serializers import GateScenarioSerializer, ThresholdsField
 from kschedweb.playground.trying.models import TriedChange
 from kschedweb.playground.trying.selectors import answer_of
@@ -156,14 +157,12 @@ class ChangeEffectSerializer(serializers.Serializer[Any]):
     notes = serializers.ListField(child=serializers.CharField(), help_text="What was left out or read differently.")
 
 
-class TriedChangeSerializer(serializers.ModelSerializer[TriedChange]):
+class TriedChangeSerializer(InquirySerializer[TriedChange]):
     """A tried change, and what it does once that is known."""
 
     policy = serializers.CharField(read_only=True, help_text="The current policy, as `name@revision`.")
     change = serializers.CharField(read_only=True, help_text="What is changed, in short.")
     scenario = serializers.UUIDField(source="revision.scenario_id", default=None, read_only=True, allow_null=True)
-    state = serializers.CharField(read_only=True, help_text="As a job's.")
-    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
 
     class Meta:
         model = TriedChange

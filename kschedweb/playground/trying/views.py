@@ -16,7 +16,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
-from kschedweb.jobs.waiting import render_waiting
+from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
 from kschedweb.playground.trying import answer_context, selectors, sentences, services
 from kschedweb.playground.trying.changes import Content, PolicyEdit, apply_change, list_offers
@@ -150,6 +150,8 @@ def show_tried(request: PageRequest, tried_id: UUID) -> HttpResponseBase:
         return _render_progress(request, tried_change)
     if request.method == "POST":
         return _handle_next(request, tried_change, answer)
+    if request.htmx:
+        return load_again()
     if (file := request.GET.get("format")) in FORMATS:
         listed = selectors.list_changes(answer, outcome=request.GET.get("what", ""))
         return export_rows(
@@ -260,12 +262,10 @@ def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpRes
     return render_waiting(
         request,
         tried_change,
-        "playground/trying/waiting.html",
+        template="playground/trying/waiting.html",
         address=reverse("tried", args=[tried_change.pk]),
         form_address=target.address if target else reverse("trying"),
-        tried_change=tried_change,
-        unit="pods",
-        steps=shown_steps,
+        more={"tried_change": tried_change, "unit": "pods", "steps": shown_steps},
     )
 
 
@@ -348,11 +348,7 @@ def _render_answer(
             change_forms["weights"] = WeightsForm(list_offers(target.base, target.version), shown=shown)
         context |= _door_context(request, target, change_forms, edited)
         context["changes"] = sentences.list_changes(dialect, tried_change) if same else []
-    response = render(request, "playground/trying/answer.html", context, status=status)
-    # The page was polling for progress: it is loaded again with the answer.
-    if request.htmx:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, "playground/trying/answer.html", context, status=status)
 
 
 def _set_scope(request: PageRequest, tried_change: TriedChange) -> None:
