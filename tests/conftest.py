@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from kschedweb import catalogues
-from tests.support import once, tiers
+from tests.support import once, rewriting, tiers
 from tests.support.needs import missing
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
             once.share()
             config.add_cleanup(_drop_template)
         catalogues.compile_all()  # a run without make finds them too
+        if config.getoption("numprocesses", None):
+            rewriting.compile_all(config, (ROOT / "tests").rglob("test_*.py"))
 
 
 def _drop_template() -> None:
