@@ -424,6 +424,7 @@ SPECTACULAR_SETTINGS = {
         "ScenarioFileKind": "kschedweb.playground.scenarios.models.FileKind",
         "PodGroupState": ["missing", "unread", "empty", "incomplete", "pending", "bound"],
         "PlaceEnum": ["all", "pending"],
+        "QueuedWorkloadVerdictEnum": "kschedweb.queues.words.VERDICTS",
         "QuotaNodeKind": ["cohort", "queue"],
         "PolicyKind": "kschedweb.policies.models.PolicyKind",
         "SourceKind": "kschedweb.watermarks.models.SourceKind",

@@ -1,4 +1,4 @@
-"""REST: the quota queues of a cluster, and why a workload waits in one."""
+"""REST: the quota queues of a cluster, why a workload waits in one, and whether another one would get in."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions.quota_queues import read_queues
 from kschedweb.decisions.selectors import snapshot_asked
-from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
 from kschedweb.engine.queueing.explaining.workload_history import StepKind
 from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
-from kschedweb.queues import presentation, selectors
-from kschedweb.queues.forms import ForecastForm
+from kschedweb.queues import presentation, selectors, words
+from kschedweb.queues.forms import LONGEST_RUN, ForecastForm
+from kschedweb.queues.queries import MOST_PODS, AdmissionQuery
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
+from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
@@ -290,7 +291,7 @@ class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     workload = serializers.CharField(help_text="`namespace/name`.")
     namespace = serializers.CharField()
     name = serializers.CharField()
-    verdict = serializers.ChoiceField([verdict.value for verdict in WaitVerdict])
+    verdict = serializers.ChoiceField(words.VERDICTS)
     title = serializers.CharField(help_text="The answer in one sentence.")
     details = serializers.ListField(child=serializers.CharField())
     local_queue = serializers.CharField(allow_blank=True)
@@ -316,6 +317,51 @@ class QueuedWorkloadSerializer(serializers.Serializer[Any]):
     small_flavors = SmallFlavorSerializer(many=True)
     history = WorkloadStepSerializer(many=True, help_text="The oldest first.")
     fair_sharing = serializers.BooleanField()
+
+
+class AdmissionRequestSerializer(serializers.Serializer[Any]):
+    """A workload in one of three ways, and other quotas."""
+
+    manifest = serializers.CharField(
+        max_length=32_000,
+        default="",
+        allow_blank=True,
+        help_text="YAML or JSON of a Job, CronJob, JobSet, Pod, StatefulSet or Workload that is not submitted yet.",
+    )
+    requests = serializers.DictField(
+        child=serializers.CharField(max_length=30),
+        default=dict,
+        help_text="Instead of a manifest, of each pod: such as `{cpu: 500m, nvidia.com/gpu: '1'}`.",
+    )
+    pods = serializers.IntegerField(min_value=1, max_value=MOST_PODS, default=1, help_text="With `requests`.")
+    priority = serializers.IntegerField(
+        min_value=-(2**31), max_value=2**31 - 1, default=0, help_text="With `requests`."
+    )
+    workload = serializers.CharField(
+        max_length=320, default="", allow_blank=True, help_text="`namespace/name` of a Workload that is there."
+    )
+    queue = serializers.CharField(
+        max_length=317,
+        default="",
+        allow_blank=True,
+        help_text="`namespace/name` of the LocalQueue; without it the manifest's own.",
+    )
+    settings = serializers.DictField(
+        child=serializers.CharField(max_length=100),
+        default=dict,
+        help_text="Settings of queues by their paths, such as `{team-b/on-demand/cpu/nominal: '60'}`.",
+    )
+    run_minutes = serializers.IntegerField(
+        min_value=1, max_value=LONGEST_RUN, allow_null=True, default=None, help_text="How long jobs run."
+    )
+
+
+class AdmissionSerializer(QueuedWorkloadSerializer):
+    """The answer about a workload as if it were there."""
+
+    replaces = serializers.CharField(
+        allow_blank=True, help_text="`namespace/name` of the Workload of the same job that is there already."
+    )
 
 
 @method_decorator(heavy, name="dispatch")
@@ -373,7 +419,34 @@ class QueuedWorkloadView(APIView):
         return Response(QueuedWorkloadSerializer(described).data)
 
 
+@method_decorator(heavy, name="dispatch")
+class AdmissionView(APIView):
+    """The question whether a workload would get quota."""
+
+    action_required = Action.VIEW
+
+    @extend_schema(
+        operation_id="admission",
+        request=AdmissionRequestSerializer,
+        responses=AdmissionSerializer,
+        parameters=[SNAPSHOT, AT],
+    )
+    def post(self, request: ApiRequest, name: str) -> Response:
+        """Tell whether a workload would get quota that is not submitted yet, or with other quotas; nothing is created.
+
+        400 with the words of the API server and of Kueue's webhooks where they would refuse the manifest.
+        """
+        snapshot = snapshot_asked(name, snapshot_named(request.query_params))
+        data = validate_input(AdmissionRequestSerializer, request.data)
+        settings = ", ".join(f"{path}={value}" for path, value in data["settings"].items())
+        query = AdmissionQuery(**data | {"requests": tuple(data["requests"].items()), "settings": settings})
+        case, answer = selectors.ask_admission(snapshot, query)
+        described = presentation.describe_workload(answer, case.state)
+        return Response(AdmissionSerializer(described | {"replaces": case.replaced}).data)
+
+
 urlpatterns = [
+    path("clusters/<slug:name>/admission/", AdmissionView.as_view(), name="admission"),
     path("clusters/<slug:name>/queues/", QueuesView.as_view(), name="queues"),
     path("clusters/<slug:name>/queues/<str:queue>/", QueueView.as_view(), name="queue"),
     path(

@@ -10,7 +10,7 @@ class QueuesConfig(AppConfig):
     name = "kschedweb.queues"
 
     def ready(self) -> None:
-        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.SNAPSHOT), "queues")
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.SNAPSHOT), "queues", "queue-admission")
         navigation.declare_choices((BarChoice.SNAPSHOT,), "queue", "queue-workload")
         actions.register_actions(
             PaletteAction(_("Why does a job wait?"), "layers", "queues", "kueue quota queue workload borrow", place=12)

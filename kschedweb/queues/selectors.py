@@ -13,11 +13,13 @@ from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation
 from kschedweb.engine.queueing.explaining.pod_links import find_pod_workload
 from kschedweb.engine.queueing.explaining.queue_state import WorkloadMissingError
 from kschedweb.engine.queueing.explaining.workload_history import WorkloadStep, find_creation, list_steps
-from kschedweb.web.errors import NotFound
+from kschedweb.queues.queries import prepare_case
+from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine.json_types import Json
+    from kschedweb.queues.queries import AdmissionCase, AdmissionQuery
 
 
 def explain(snapshot: Snapshot, key: str, run_minutes: int | None = None) -> WorkloadExplanation:
@@ -35,6 +37,26 @@ def explain(snapshot: Snapshot, key: str, run_minutes: int | None = None) -> Wor
 
     answer: WorkloadExplanation = get_cache(snapshot).answers.get(("queued workload", key, run_minutes), compute)
     return answer
+
+
+def ask_admission(snapshot: Snapshot, query: AdmissionQuery) -> tuple[AdmissionCase, WorkloadExplanation]:
+    """Return whether a workload would get quota, with the queues that the answer is about. Raises ApplicationError."""
+
+    def compute() -> tuple[AdmissionCase, WorkloadExplanation]:
+        case = prepare_case(read_queues(snapshot), query)
+        run_seconds = query.run_minutes * 60.0 if query.run_minutes else None
+        try:
+            return case, explain_workload(case.state, case.key, run_seconds=run_seconds)
+        except WorkloadMissingError:
+            raise ApplicationError.at("workload", f"The snapshot has no Workload {case.key[:320]}.") from None
+
+    answer: tuple[AdmissionCase, WorkloadExplanation] = get_cache(snapshot).answers.get(("admission", query), compute)
+    return answer
+
+
+def list_local_queues(snapshot: Snapshot) -> list[str]:
+    """Return the LocalQueues of a snapshot as "namespace/name"."""
+    return sorted(queue.key for queue in read_queues(snapshot).world.local_queues.values())
 
 
 def list_history(snapshot: Snapshot, key: str) -> list[WorkloadStep]:

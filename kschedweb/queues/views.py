@@ -1,14 +1,15 @@
-"""The pages about quota queues: all of them, one, and a workload that waits in one."""
+"""The pages about quota queues: all of them, one, a workload that waits in one, and one that would."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
@@ -19,7 +20,8 @@ from kschedweb.decisions.quota_queues import has_queues, read_queues
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.policies.scope import scope_of
 from kschedweb.queues import presentation, selectors
-from kschedweb.queues.forms import ForecastForm
+from kschedweb.queues.forms import AdmissionForm, ForecastForm
+from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
 from kschedweb.web.pages import page_part
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE, MOST_LISTED = 50, 100
+# Characters that servers and proxies accept; a longer question has no address.
+LONGEST_ADDRESS = 8_000
 
 
 @heavy
@@ -97,10 +101,58 @@ def show_workload(request: PageRequest, cluster: str, namespace: str, workload: 
         "may_be_recorded": snapshot.cluster.source not in FIXED_SOURCES,
         "events": find_object_events(snapshot, "Workload", workload, namespace=namespace),
         "manifest_address": address,
-        "form": form,
+        "run_form": form,
         "most": MOST_LISTED,
     }
     return render(request, "queues/workload.html", context, status=200 if form.is_valid() else 400)
+
+
+@heavy
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.VIEW)
+def ask_admission(request: PageRequest) -> HttpResponse:
+    """Show whether a workload would get quota that is not submitted yet, or with other quotas."""
+    scope = scope_of(request)
+    snapshot = scope.snapshot_asked()
+    if snapshot is None:
+        return render(request, "dashboard/no_data.html", {"noun": "queues"})
+    if not has_queues(snapshot):
+        return render(request, "queues/nothing.html", {"snapshot": snapshot})
+    choice = {"cluster": snapshot.cluster.name, **scope.pin}
+    form = AdmissionForm(request.POST if request.method == "POST" else request.GET)
+    context: dict[str, object] = {"snapshot": snapshot, "cluster_name": snapshot.cluster.name, "most": MOST_LISTED}
+    status = 200
+    if not form.is_submitted:
+        form = AdmissionForm(initial={"queue": request.GET.get("queue", "")[:317]})
+    elif form.is_valid():
+        try:
+            case, answer = selectors.ask_admission(snapshot, form.to_query())
+            address = f"{request.path}?{urlencode(choice | _filled_fields(form))}"
+            # A question that is short enough gets an address that can be shared and loaded again.
+            if request.method == "POST" and len(address) <= LONGEST_ADDRESS:
+                return redirect(address)
+            context |= {"answer": presentation.describe_workload(answer, case.state), "replaced": case.replaced}
+        except ApplicationError as error:
+            _add_errors(form, error)
+    if form.errors:
+        status = 400
+    context |= {
+        "form": form,
+        "asks_at": f"{request.path}?{urlencode(choice)}",
+        "local_queues": selectors.list_local_queues(snapshot)[:MOST_LISTED],
+    }
+    return render(request, "queues/admission.html", context, status=status)
+
+
+def _filled_fields(form: AdmissionForm) -> dict[str, str]:
+    return {name: form.data[name] for name in form.fields if form.data.get(name)}
+
+
+def _add_errors(form: AdmissionForm, error: ApplicationError) -> None:
+    """Show an error beside its field."""
+    for problem in error.errors or [{"path": "", "message": error.detail}]:
+        field = "cpu" if problem["path"] == "requests" else problem["path"]
+        form.add_error(field if field in form.fields else None, problem["message"])
 
 
 @heavy

@@ -51,6 +51,7 @@ _STATES = {
     WaitVerdict.NOT_QUEUED: _STUCK,
     WaitVerdict.INADMISSIBLE: _STUCK,
 }
+VERDICTS = tuple(verdict.value for verdict in WaitVerdict)
 
 
 def describe_verdict(verdict: WaitVerdict) -> dict[str, str]:

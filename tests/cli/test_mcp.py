@@ -56,6 +56,7 @@ def test_each_tool_answers(run_session: Callable[..., Any], site: Site) -> None:
             "compare_policies": {"cluster": "demo", "baseline": "default", "policy": "default@1", "pod": "ml/notebook"},
             "capacity": {"cluster": "demo", "requests": {"cpu": "500m", "memory": "1Gi"}},
             "list_approvals": {},
+            "ask_admission": {"cluster": "demo", "requests": {"cpu": "1"}, "queue": "analytics/analytics"},
         }
         answers = {name: read_answer(await session.call_tool(name, arguments)) for name, arguments in calls.items()}
         together = {"cluster": "demo", "baseline": "default", "policy": "default"}
@@ -63,6 +64,7 @@ def test_each_tool_answers(run_session: Callable[..., Any], site: Site) -> None:
 
     tool_answers = run_session(work)
     decision = site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
+    assert tool_answers["ask_admission"]["asks"] == "1 CPU"
     assert "demo" in [cluster["name"] for cluster in tool_answers["list_clusters"]]
     assert tool_answers["explain_pod"]["chosen"] == decision["chosen"]
     assert tool_answers["explain_pod"]["best_nodes"][decision["chosen"]] == max(decision["total"].values())

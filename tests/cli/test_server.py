@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kschedweb.cli.commands.queue import GETS_QUOTA
 from tests.cli.conftest import Command, clean_variables
 from tests.conftest import ROOT
 from tests.support.processes import wait_until
@@ -60,6 +61,27 @@ def test_queue_tells_why_a_workload_waits(run: Command, tokens: Tokens) -> None:
     assert all(remedy["sentence"] in table for remedy in answer["remedies"])
     assert "data/job-probe-c" in table
     assert "analytics" in run("queue", *options, **tokens("view")).stdout
+
+
+def test_queue_asks_about_a_job_that_is_not_submitted(run: Command, tokens: Tokens, tmp_path: Path) -> None:
+    container = {"name": "main", "image": "a", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "probe"}, "spec": {"template": template}}
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(job))
+    options = ("--cluster", "demo", "--queue", "analytics/analytics", "-o", "json")
+    process = run("queue", "-f", str(file), *options, **tokens("view"))
+    answer = json.loads(process.stdout)
+    assert answer["workload"] == "analytics/job-probe"
+    assert process.returncode == (0 if answer["verdict"] in GETS_QUOTA else 1)
+    more = run("queue", "-f", str(file), *options, "--set", "analytics/spot/cpu/nominal=900", **tokens("view"))
+    assert more.returncode == 0, more.stderr
+    refused = run("queue", "-f", str(file), "--cluster", "demo", "--queue", "analytics/No", **tokens("view"))
+    assert "metadata.labels[kueue.x-k8s.io/queue-name]" in refused.stderr
+    assert (
+        "must be PATH=VALUE"
+        in run("queue", "ml/job-speech", "--set", "a", "--cluster", "demo", **tokens("view")).stderr
+    )
 
 
 def test_explain_answers_as_rest_does(run: Command, tokens: Tokens, site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from kschedweb.cli.commands import explain, queue
@@ -39,7 +40,17 @@ def _explain_pod(session: CliSession, arguments: Json) -> Any:
 
 def _explain_workload(session: CliSession, arguments: Json) -> Any:
     namespace, name = split_key(arguments["workload"], "workload")
-    answer = queue.fetch_explanation(session, arguments["cluster"], namespace, name)
+    return _summarize_explanation(queue.fetch_explanation(session, arguments["cluster"], namespace, name))
+
+
+def _ask_admission(session: CliSession, arguments: Json) -> Any:
+    body = {key: value for key, value in arguments.items() if key not in ("cluster", "manifest")}
+    if "manifest" in arguments:
+        body["manifest"] = json.dumps(arguments["manifest"])
+    return _summarize_explanation(queue.ask_admission(session, arguments["cluster"], body))
+
+
+def _summarize_explanation(answer: Json) -> Json:
     # The sentences tell what these list.
     return {key: value for key, value in answer.items() if key not in ("limits", "holders", "requests")}
 
@@ -157,6 +168,24 @@ TOOLS: dict[str, Tool] = ADVICE_TOOLS | {
         {"cluster": CLUSTER, "workload": {"type": "string", "description": "namespace/name"}},
         _explain_workload,
         ("cluster", "workload"),
+    ),
+    "ask_admission": Tool(
+        "Whether Kueue would admit a workload that is not submitted yet, or one that waits if quotas were others: its "
+        "flavors, whom it would evict, or why it would wait. Give manifest, requests or workload.",
+        {
+            "cluster": CLUSTER,
+            "manifest": {"type": "object", "description": "A Job, CronJob, JobSet, Pod, StatefulSet or Workload."},
+            "requests": {"type": "object", "description": "Of one pod, such as {cpu: 500m, memory: 1Gi}."},
+            "pods": {"type": "integer", "description": "How many pods, with requests."},
+            "queue": {"type": "string", "description": "namespace/name of a LocalQueue; else the manifest's own."},
+            "workload": {"type": "string", "description": "namespace/name of one that is there."},
+            "settings": {
+                "type": "object",
+                "description": "Other quotas by path, such as {team-b/on-demand/cpu/nominal: '60'}.",
+            },
+        },
+        _ask_admission,
+        ("cluster",),
     ),
     "compare_policies": Tool(
         "The decisions of two policies about the same pod, or about all pending pods of a cluster.",

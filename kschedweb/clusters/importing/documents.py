@@ -53,6 +53,10 @@ class TextLimits:
     yaml_size: int = 16 * 1024 * 1024
 
 
+# A manifest comes from anybody who may view; a pod is far smaller than this.
+MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
+
+
 def documents_read(data: str | bytes, limits: TextLimits) -> list[Any]:
     """Return the documents in ``data``: JSON (one or several, concatenated) or YAML (separated by ``---``)."""
     if len(data) > limits.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
+from kschedweb.clusters.importing.documents import MANIFEST, UntrustedTextError, documents_read
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import is_qualified_name
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.objects.pod import Pod
 
-# A manifest comes from anybody who may view; a pod is far smaller than this.
-MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
 # Limits of one question, which bound the time of its job.
 MOST_PODS, MOST_NODES, MOST_DRAINED, MOST_COPIES = 100_000, 1_000, 1_000, 10_000
 MOST_IN_GANG = 1_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.workloads.labels import GROUP_LABEL
 
 GATE = "kueue.x-k8s.io/admission"
 TOPOLOGY_GATE = "kueue.x-k8s.io/topology"
 GATES = frozenset({GATE, TOPOLOGY_GATE})
 _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-_GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 
 
 def find_pod_workload(workloads: Iterable[Json], pod: Json) -> str:
@@ -21,7 +21,7 @@ def find_pod_workload(workloads: Iterable[Json], pod: Json) -> str:
     metadata = pod.get("metadata") or {}
     names = [
         (metadata.get("annotations") or {}).get(_WORKLOAD_ANNOTATION),
-        (metadata.get("labels") or {}).get(_GROUP_LABEL),
+        (metadata.get("labels") or {}).get(GROUP_LABEL),
     ]
     owners = {("Pod", metadata.get("name"))} | set(_list_owners(metadata))
     for raw in workloads:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.engine.json_types import Json
@@ -29,6 +31,7 @@ from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
 from kschedweb.engine.queueing.workloads.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.workloads.requests import RequestOptions
+from kschedweb.engine.queueing.workloads.submission import Submission, SubmissionError
 from kschedweb.engine.queueing.workloads.workload import Workload, WorkloadOrdering
 from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, WorkloadInfo
 from kschedweb.engine.queueing.world import KueueConfiguration, KueueWorld
@@ -46,6 +49,8 @@ _CLASS_KINDS = frozenset({"PriorityClass", "WorkloadPriorityClass"})
 _UNDER_WAY = "Pending the preemption of"
 # For how many cycles an evicted workload of the cluster keeps its quota: its pods are still there.
 _EVICTION_CYCLES = 1
+# After every UID of a cluster.
+_LAST_UID = "~"
 
 
 class WorkloadMissingError(LookupError):
@@ -106,12 +111,37 @@ class QueueState:
 
     def restrict_to_tree(self, name: str) -> QueueState:
         """Return another state, of a ClusterQueue's tree: the rest changes nothing unless places are shared."""
+        return build_state(self._list_objects(name), self.now, uses_fair_sharing=self.uses_fair_sharing)
+
+    def submit(self, submission: Submission) -> QueueState:
+        """Return another state, of the tree in question, in which a Workload has just been created.
+
+        It takes the place of the one that the same job has already. Raises SubmissionError.
+        """
+        metadata = submission.workload["metadata"]
+        moment = datetime.fromtimestamp(math.floor(self.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        # Of equally old ones Kueue takes the lower UID first, and nobody has submitted this one before.
+        identity = {"creationTimestamp": moment, "uid": _LAST_UID}
+        workload = {**submission.workload, "metadata": {**metadata, **identity}}
+        local_queue = self.world.local_queues.get(f"{metadata['namespace']}/{workload['spec']['queueName']}")
+        listed = self.objects if local_queue is None else self._list_objects(local_queue.cluster_queue)
+        objects = [
+            raw
+            for raw in listed
+            if raw["kind"] != "Workload" or f"{get_namespace(raw)}/{get_name(raw)}" != submission.replaced
+        ]
+        state = build_state([*objects, workload], self.now, uses_fair_sharing=self.uses_fair_sharing)
+        if submission.key not in state.world.workloads:
+            raise SubmissionError(problem.reason for problem in state.problems[-1:])
+        return state
+
+    def _list_objects(self, queue: str) -> list[Json]:
+        """Return the objects of the tree of a ClusterQueue."""
         if self.world.cache.topologies:
-            return build_state(self.objects, self.now, uses_fair_sharing=self.uses_fair_sharing)
-        names = self.tree_queues(name)
+            return self.objects
+        names = self.tree_queues(queue)
         keys = {queue.key for queue in self.world.local_queues.values() if queue.cluster_queue in names}
-        objects = [raw for raw in self.objects if _is_of_tree(raw, names, keys)]
-        return build_state(objects, self.now, uses_fair_sharing=self.uses_fair_sharing)
+        return [raw for raw in self.objects if _is_of_tree(raw, names, keys)]
 
 
 def _is_of_tree(raw: Json, queues: frozenset[str], local_queues: set[str]) -> bool:

@@ -9,21 +9,18 @@ from datetime import UTC, datetime
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_string_map
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queueing.workloads.labels import MIN_PARALLELISM_ANNOTATION, PRIORITY_CLASS_LABEL, QUEUE_LABEL
+from kschedweb.engine.queueing.workloads.labels import (
+    API_VERSION,
+    GROUP_COUNT_ANNOTATION,
+    GROUP_LABEL,
+    MIN_PARALLELISM_ANNOTATION,
+    PRIORITY_CLASS_LABEL,
+    QUEUE_LABEL,
+)
+from kschedweb.engine.queueing.workloads.topology_annotations import read_topology_request
 from kschedweb.engine.values import dataclass
 
-API_VERSION = "kueue.x-k8s.io/v1beta2"
-GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
-GROUP_COUNT_ANNOTATION = "kueue.x-k8s.io/pod-group-total-count"
 WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-# Annotations of pods by the field of a topology request that they set.
-_TOPOLOGY_ANNOTATIONS = {
-    "required": "kueue.x-k8s.io/podset-required-topology",
-    "preferred": "kueue.x-k8s.io/podset-preferred-topology",
-    "podSetSliceRequiredTopology": "kueue.x-k8s.io/podset-slice-required-topology",
-}
-_UNCONSTRAINED_ANNOTATION = "kueue.x-k8s.io/podset-unconstrained-topology"
-_SLICE_SIZE_ANNOTATION = "kueue.x-k8s.io/podset-slice-size"
 # Kinds whose label queues their pods: all of a Job together, each pod of a Deployment for itself.
 _JOB, _DEPLOYMENT, _REPLICA_SET = "Job", "Deployment", "ReplicaSet"
 
@@ -221,23 +218,9 @@ def _build_pod_set(name: str, pods: list[Pod], identity: JobIdentity, gate: str)
     least_pods = identity.labels.least_pods
     if least_pods is not None and 0 < least_pods < len(pods):
         pod_set["minCount"] = least_pods
-    if request := _read_topology_request(raw):
+    if request := read_topology_request(raw):
         pod_set["topologyRequest"] = request
     return pod_set
-
-
-def _read_topology_request(raw: Json) -> Json:
-    annotations = get_mapping(get_mapping(raw, "metadata"), "annotations", "metadata.")
-    request: Json = {
-        field_name: annotations[annotation]
-        for field_name, annotation in _TOPOLOGY_ANNOTATIONS.items()
-        if annotations.get(annotation)
-    }
-    if annotations.get(_UNCONSTRAINED_ANNOTATION) == "true":
-        request["unconstrained"] = True
-    if str(annotations.get(_SLICE_SIZE_ANNOTATION) or "").isdigit():
-        request["podSetSliceSize"] = int(annotations[_SLICE_SIZE_ANNOTATION])
-    return request
 
 
 class WorkloadLinks:

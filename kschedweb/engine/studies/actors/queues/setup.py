@@ -40,19 +40,8 @@ def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> A
     listed = [_with_namespace(raw) for raw in objects]
     if not has_queues(listed):
         raise ScenarioError([DocumentProblem(FIELD.name, "there is no ClusterQueue among the objects")])
-    problems: list[DocumentProblem] = []
-    changes: list[tuple[str, Callable[[list[Json]], list[Json]]]] = [
-        *((f"quotas[{place}]", partial(_replace_quota, quota=quota)) for place, quota in enumerate(settings.quotas)),
-        *((f"rules[{place}]", partial(_replace_rules, rules=rules)) for place, rules in enumerate(settings.rules)),
-    ]
-    for name, change in changes:
-        try:
-            listed = change(listed)
-        except KeyError as error:
-            problems.append(DocumentProblem(f"{FIELD.name}.{name}", str(error.args[0])))
-    if problems:
-        raise ScenarioError(problems)
-    notes = tuple(_list_refusals(listed))
+    listed = change_queues(listed, settings)
+    notes = tuple(list_refusals(listed))
     try:
         setup = QueueingSetup.from_objects(
             listed, uses_fair_sharing=settings.fair_sharing, queue_label=settings.queue_label
@@ -60,6 +49,23 @@ def prepare_queues(objects: Sequence[Json], settings: QueueSettings | None) -> A
     except ObjectError as error:
         raise ScenarioError([DocumentProblem(FIELD.name, str(error))]) from None
     return ActorPart(listed, setup, notes)
+
+
+def change_queues(objects: list[Json], settings: QueueSettings) -> list[Json]:
+    """Return the objects with other quotas and rules of queues. Raises ScenarioError."""
+    problems: list[DocumentProblem] = []
+    changes: list[tuple[str, Callable[[list[Json]], list[Json]]]] = [
+        *((f"quotas[{place}]", partial(_replace_quota, quota=quota)) for place, quota in enumerate(settings.quotas)),
+        *((f"rules[{place}]", partial(_replace_rules, rules=rules)) for place, rules in enumerate(settings.rules)),
+    ]
+    for name, change in changes:
+        try:
+            objects = change(objects)
+        except KeyError as error:
+            problems.append(DocumentProblem(f"{FIELD.name}.{name}", str(error.args[0])))
+    if problems:
+        raise ScenarioError(problems)
+    return objects
 
 
 def _with_namespace(raw: Json) -> Json:
@@ -140,7 +146,7 @@ def _list_amounts(quota: QuotaSettings) -> dict[str, str]:
     return {key: amount for key, amount in amounts.items() if amount is not None}
 
 
-def _list_refusals(objects: Sequence[Json]) -> Iterator[str]:
+def list_refusals(objects: Sequence[Json]) -> Iterator[str]:
     """Yield what Kueue's webhooks would refuse; the objects are used as they are."""
     for raw in objects:
         if raw.get("kind") not in KUEUE_KINDS or not str(raw.get("apiVersion", "")).startswith("kueue"):
