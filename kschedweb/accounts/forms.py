@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.utils.translation import gettext
 
 from kschedweb.accounts.lockout import password_turn
 from kschedweb.accounts.models import Density
@@ -87,7 +88,6 @@ class TokenForm(forms.Form):
         max_value=MAX_TOKEN_DAYS,
         initial=90,
         label=_("Days until it expires"),
-        help_text=f"At most {MAX_TOKEN_DAYS}.",
     )
 
     def __init__(self, *args: object, user: User, **kwargs: object) -> None:
@@ -95,6 +95,7 @@ class TokenForm(forms.Form):
         scope = self.fields["scope"]
         assert isinstance(scope, forms.ChoiceField)
         scope.choices = [(value, label) for value, label in Action.choices if user.may(value)]
+        self.fields["days"].help_text = gettext("At most %(days)s.") % {"days": MAX_TOKEN_DAYS}
 
 
 class PersonForm(forms.Form):

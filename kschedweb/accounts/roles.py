@@ -29,10 +29,10 @@ class Person(Protocol):
 class Action(models.TextChoices):
     """The action of a page or a REST call; each of them names exactly one."""
 
-    VIEW = "view", "read clusters, decisions and policies"
-    EDIT = "edit", "change policies, import and refresh clusters"
-    APPROVE = "approve", "decide about waiting pods"
-    ADMINISTER = "administer", "connect clusters, manage people"
+    VIEW = "view", _("read clusters, decisions and policies")
+    EDIT = "edit", _("change policies, import and refresh clusters")
+    APPROVE = "approve", _("decide about waiting pods")
+    ADMINISTER = "administer", _("connect clusters, manage people")
 
 
 class Role(models.TextChoices):

@@ -32,7 +32,7 @@ from kschedweb.web.nodemap.serializers import (
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.clusters.models import Snapshot
-    from kschedweb.watermarks.node_columns import NodeColumns
+    from kschedweb.watermarks.node_columns import NodeRowColumns
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
 FILTERS = [
@@ -96,7 +96,7 @@ def _get_snapshot(request: ApiRequest, name: str) -> Snapshot:
     return snapshot
 
 
-def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, NodeColumns, CurrentUse | None]:
+def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, NodeRowColumns, CurrentUse | None]:
     snapshot = _get_snapshot(request, name)
     filtered = NodeFilter(request.query_params, queryset=node_rows(snapshot))
     if not filtered.is_valid():

@@ -1,4 +1,4 @@
-"""What REST tells of questions of any kind."""
+"""Serializers of questions of any kind."""
 
 from __future__ import annotations
 

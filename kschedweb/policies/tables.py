@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.policies.filters import PolicyFilter
+from kschedweb.web.messages import translate_words
 from kschedweb.web.tables import Column, RowTable, Table, register_tables
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -133,7 +134,7 @@ register_tables(
             Column("to", _("To")),
             Column("saved", _("Saved"), value="created_at", form="age"),
             Column("by", _("By")),
-            Column("comment", _("Comment"), cell_css="message"),
+            Column("comment", _("Comment"), cell_css="message", form=translate_words),
             Column("actions", _("Actions"), spoken=True),
         ),
         css="",

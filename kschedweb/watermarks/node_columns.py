@@ -29,7 +29,7 @@ AMOUNTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class NodeColumns:
+class NodeRowColumns:
     """Nodes, with the fields of their rows."""
 
     # Of WORDS.
@@ -44,13 +44,13 @@ class NodeColumns:
         return self.words["name"]
 
 
-def read_columns(rows: QuerySet[NodeRow]) -> NodeColumns:
+def read_columns(rows: QuerySet[NodeRow]) -> NodeRowColumns:
     """Return the nodes of ``rows``, in their order."""
     fields = (*WORDS, *FLAGS, *AMOUNTS, "extended")
     # JSON comes as text: a value of its own for each row would take most of the time.
     listed = rows.values_list(*fields[:-1], Cast("extended", TextField()))
     columns = dict(zip(fields, zip(*listed, strict=True), strict=False))
-    return NodeColumns(
+    return NodeRowColumns(
         {name: list(columns.get(name, ())) for name in WORDS},
         {name: np.array(columns.get(name, ()), dtype=bool if name in FLAGS else np.int64) for name in FLAGS + AMOUNTS},
         _compute_extended(columns.get("extended", ())),
@@ -58,7 +58,7 @@ def read_columns(rows: QuerySet[NodeRow]) -> NodeColumns:
 
 
 def _compute_extended(texts: Sequence[str]) -> dict[str, Floats]:
-    """Return NodeColumns.extended by the JSON text of each node: amounts that are requested and there, by resource."""
+    """Return NodeRowColumns.extended by the JSON text of each node: requested and offered amounts by resource."""
     percents: dict[str, Floats] = {}
     for place, text in enumerate(texts):
         if text == "{}":

@@ -18,7 +18,7 @@ from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.redaction import others_on
 from kschedweb.clusters.selectors import node_rows, snapshot_objects
 from kschedweb.engine.json_types import Json
-from kschedweb.watermarks.node_columns import NodeColumns, read_columns
+from kschedweb.watermarks.node_columns import NodeRowColumns, read_columns
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MOST_PODS = 2_000
 NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
-_columns: LRU[NodeColumns] = LRU(4)
+_columns: LRU[NodeRowColumns] = LRU(4)
 _groupings: LRU[list[Grouping]] = LRU(8)
 
 
@@ -56,20 +56,20 @@ def select_filters(params: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name in NODE_FILTERS if (value := params.get(name, ""))}
 
 
-def read_nodes(snapshot: Snapshot, params: Mapping[str, str], queryset: QuerySet[NodeRow]) -> NodeColumns:
+def read_nodes(snapshot: Snapshot, params: Mapping[str, str], queryset: QuerySet[NodeRow]) -> NodeRowColumns:
     """Return the nodes of ``queryset`` by name. Raise Unprocessable for too many.
 
     ``queryset`` is the snapshot filtered by ``select_filters``. Cached, since a page and its map ask three times.
     """
 
-    def read() -> NodeColumns:
+    def read() -> NodeRowColumns:
         nodemap.check_node_count(queryset.count())
         return read_columns(queryset.order_by("name"))
 
     return _columns.get((snapshot.pk, *select_filters(params).items()), read)
 
 
-def list_shows(nodes: NodeColumns, use: CurrentUse | None) -> dict[str, NodeColouring]:
+def list_shows(nodes: NodeRowColumns, use: CurrentUse | None) -> dict[str, NodeColouring]:
     """Return the ways to colour a map of ``nodes``, by key."""
     options = [show_requested(name) for name in ("cpu", "memory", *nodes.extended)]
     if use is not None:
@@ -77,7 +77,7 @@ def list_shows(nodes: NodeColumns, use: CurrentUse | None) -> dict[str, NodeColo
     return {show.key: show for show in (*options, PODS, STATE)}
 
 
-def compute_values(nodes: NodeColumns, key: str, use: CurrentUse | None) -> NDArray[np.float32]:
+def compute_values(nodes: NodeRowColumns, key: str, use: CurrentUse | None) -> NDArray[np.float32]:
     """Return the value of ``key`` for each node: percent, pods, or places in nodemap.STATES; NaN if not known."""
     if key == PODS.key:
         return count_pods(nodes)
@@ -91,12 +91,12 @@ def compute_values(nodes: NodeColumns, key: str, use: CurrentUse | None) -> NDAr
     return nodes.extended[key].astype(np.float32)
 
 
-def count_pods(nodes: NodeColumns) -> NDArray[np.float32]:
+def count_pods(nodes: NodeRowColumns) -> NDArray[np.float32]:
     """Return the number of pods on each node."""
     return nodes.numbers["pods_bound"].astype(np.float32)
 
 
-def _compute_states(nodes: NodeColumns) -> NDArray[np.float32]:
+def _compute_states(nodes: NodeRowColumns) -> NDArray[np.float32]:
     numbers, room = nodes.numbers, nodes.numbers["pods_allocatable"]
     percents = [numbers["cpu_share"] / 10, numbers["memory_share"] / 10, *nodes.extended.values()]
     # A node that says of no pods how many it takes is not full of them.
@@ -106,14 +106,14 @@ def _compute_states(nodes: NodeColumns) -> NDArray[np.float32]:
     return nodemap.classify_states(count_pods(nodes), fullest, numbers["unschedulable"], numbers["ready"])
 
 
-def list_groupings(nodes: NodeColumns) -> list[Grouping]:
+def list_groupings(nodes: NodeRowColumns) -> list[Grouping]:
     """Group by the columns of the list itself: zone, region and instance type."""
     return grouping.make_column_groupings(
         {field.replace("_", " "): nodes.words[field] for field in ("zone", "region", "instance_type")}
     )
 
 
-def group_by_labels(snapshot: Snapshot, params: Mapping[str, str], nodes: NodeColumns) -> list[Grouping]:
+def group_by_labels(snapshot: Snapshot, params: Mapping[str, str], nodes: NodeRowColumns) -> list[Grouping]:
     """Group the nodes that ``read_nodes`` returned for ``params`` by every label that distinguishes them."""
 
     def group() -> list[Grouping]:
@@ -143,20 +143,20 @@ def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
     return _labels.get(snapshot.pk, read_rows)
 
 
-def list_layers(nodes: NodeColumns, use: CurrentUse | None = None) -> list[MapLayer]:
+def list_layers(nodes: NodeRowColumns, use: CurrentUse | None = None) -> list[MapLayer]:
     """Return every way to colour a map of ``nodes``, with the values."""
     return [MapLayer(show, compute_values(nodes, key, use)) for key, show in list_shows(nodes, use).items()]
 
 
 def make_document(
-    nodes: NodeColumns, groupings: Sequence[Grouping], show: NodeColouring, use: CurrentUse | None
+    nodes: NodeRowColumns, groupings: Sequence[Grouping], show: NodeColouring, use: CurrentUse | None
 ) -> Json:
     """Return the document of a page's map with the values of ``show``, and the pods and states that all maps need."""
     values = {key: compute_values(nodes, key, use) for key in (show.key, PODS.key, STATE.key)}
     return make_inline_document(nodes.names, groupings, list_shows(nodes, use).values(), values)
 
 
-def list_nodes(snapshot: Snapshot) -> NodeColumns | None:
+def list_nodes(snapshot: Snapshot) -> NodeRowColumns | None:
     """Return all nodes of the snapshot by name; None for none, or too many to draw."""
     rows = node_rows(snapshot)
     return read_nodes(snapshot, {}, rows) if 0 < rows.count() <= nodemap.MOST_NODES else None
@@ -205,8 +205,8 @@ def map_moves(
 
 
 def _move_pods(
-    nodes: NodeColumns, moves: Sequence[PodMove], snapshot: Snapshot, cordoned: Container[str]
-) -> NodeColumns:
+    nodes: NodeRowColumns, moves: Sequence[PodMove], snapshot: Snapshot, cordoned: Container[str]
+) -> NodeRowColumns:
     """Return ``nodes`` after ``moves``."""
     numbers = {name: column.copy() for name, column in nodes.numbers.items()}
     numbers["unschedulable"] |= np.array([name in cordoned for name in nodes.names], dtype=bool)
@@ -235,7 +235,7 @@ def _add_pod(numbers: Mapping[str, NDArray[Any]], place: int, requests: tuple[in
             numbers[f"{resource}_share"][place] = 1000 * int(requested[place]) // room
 
 
-def name_groups(snapshot: Snapshot, nodes: NodeColumns) -> list[Grouping]:
+def name_groups(snapshot: Snapshot, nodes: NodeRowColumns) -> list[Grouping]:
     """Group all nodes of the snapshot by zone, region, instance type and pool."""
 
     def group() -> list[Grouping]:

@@ -10,6 +10,7 @@ import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, WorkAbandoned
@@ -95,19 +96,19 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return answer_problem(
-        request, 403, "The form was too old or came from another site. Go back, reload the page, try again."
+        request, 403, gettext("The form was too old or came from another site. Go back, reload the page, try again.")
     )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     message = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
-    return answer_problem(request, 404, message or "There is nothing at this address.")
+    return answer_problem(request, 404, message or gettext("There is nothing at this address."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if away := find_outage(sys.exception()):
         return answer_refusal(request, away)
-    detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
+    detail = gettext("The server failed on this request. Nothing was saved. Tell the operator the request id.")
     try:
         return answer_problem(request, 500, detail)
     # The frame itself may have failed.

@@ -77,7 +77,7 @@ def list_day_choices(user: User) -> list[tuple[str, str]]:
         *(
             (
                 Day(SCENARIO, str(revision.scenario_id)).value,
-                gettext("Scenario: %(name)s") % {"name": revision.scenario.name},
+                gettext("Scenario: %(name)s") % {"name": revision.scenario.title},
             )
             for revision in runs.revision_choices(user)
         ),

@@ -38,7 +38,11 @@ def _describe_change(answer: Json) -> str:
     parameters = {
         "before": _format_number(answer["before"]),
         "after": _format_number(answer["after"]),
-        "unit": messages.translate_words(answer["unit"]),
+        "unit": (
+            gettext("%(currency)s in 24 h") % {"currency": answer["currency"]}
+            if answer["objective"] == "money"
+            else messages.translate_words(answer["unit"])
+        ),
     }
     texts = {
         "nodes": gettext("the empty nodes from %(before)s to %(after)s"),

@@ -6,6 +6,8 @@ import base64
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from django.utils.translation import gettext
+
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.documents.writing import dump_yaml
 from kschedweb.engine.json_types import Json
@@ -52,22 +54,29 @@ def list_warnings(live: LiveScheduler, base_url: str) -> list[str]:
     endpoint, configuration = endpoint_of(live), configuration_of(live)
     texts = []
     if not endpoint.digest:
-        texts.append("No secret was made yet: nobody is answered before there is one.")
+        texts.append(gettext("No secret was made yet: nobody is answered before there is one."))
     if not base_url.startswith("https://"):
-        texts.append("The address is not https: the secret and every pod would cross the network in the clear.")
+        texts.append(
+            gettext("The address is not https: the secret and every pod would cross the network in the clear.")
+        )
     if not plugins_in_force(endpoint, configuration):
         names = ", ".join(sorted({ref.name for ref in configuration.profiles[0].points.get("score", ())}))
         texts.append(
-            "The policy has no filter or score that kube-scheduler lacks, so nothing is decided here. "
-            f"Choose plugins: it scores with {names or 'none'}."
+            gettext(
+                "The policy has no filter or score that kube-scheduler lacks, so nothing is decided here. "
+                "Choose plugins: it scores with %(plugins)s."
+            )
+            % {"plugins": names or gettext("none")}
         )
     if endpoint.whole_nodes and endpoint.filters:
         texts.append(
-            "With whole nodes, kube-scheduler scores the nodes that an extender's filter returns as if no pod "
-            "were on them. Send names, or switch filter off."
+            gettext(
+                "With whole nodes, kube-scheduler scores the nodes that an extender's filter returns as if no pod "
+                "were on them. Send names, or switch filter off."
+            )
         )
     if not endpoint.ignorable:
-        texts.append("Not ignorable: while this site does not answer, kube-scheduler places no pod.")
+        texts.append(gettext("Not ignorable: while this site does not answer, kube-scheduler places no pod."))
     return texts
 
 

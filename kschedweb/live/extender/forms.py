@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.live.extender.services import CHANGEABLE
 from kschedweb.web.translating import gettext_lazy as _
@@ -13,7 +14,12 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.live.extender.models import Endpoint
 
-AT = {"filter": "filters", "score": "scores"}
+# What a plugin does at the extension points that the extender asks, with its name.
+ROLES = {
+    ("filter",): gettext_noop("%(plugin)s (filters)"),
+    ("score",): gettext_noop("%(plugin)s (scores)"),
+    ("filter", "score"): gettext_noop("%(plugin)s (filters and scores)"),
+}
 
 
 class EndpointForm(forms.Form):
@@ -70,9 +76,7 @@ class EndpointForm(forms.Form):
         self, data: Mapping[str, Any] | None, endpoint: Endpoint, known_plugins: Mapping[str, tuple[str, ...]]
     ) -> None:
         super().__init__(data, initial={name: getattr(endpoint, name) for name in CHANGEABLE})
-        choices = [
-            (name, f"{name} ({' and '.join(AT[point] for point in points)})") for name, points in known_plugins.items()
-        ]
+        choices = [(name, gettext(ROLES[points]) % {"plugin": name}) for name, points in known_plugins.items()]
         self.fields["plugins"].choices = choices  # type: ignore[attr-defined]
 
     @property

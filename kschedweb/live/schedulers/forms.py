@@ -17,10 +17,10 @@ from kschedweb.policies.models import Policy, Revision
 from kschedweb.web.translating import gettext_lazy as _
 
 MODE_WORDS = {
-    Mode.OFF: "Nothing is read and nothing is written.",
-    Mode.SHADOW: "What another scheduler decides is judged under the policy. Nothing is written to the cluster.",
-    Mode.EXTENDER: "A kube-scheduler asks this site about its pods and goes on deciding and binding itself.",
-    Mode.SCHEDULING: "Pods that name this scheduler are placed and bound from here.",
+    Mode.OFF: _("Nothing is read and nothing is written."),
+    Mode.SHADOW: _("What another scheduler decides is judged under the policy. Nothing is written to the cluster."),
+    Mode.EXTENDER: _("A kube-scheduler asks this site about its pods and goes on deciding and binding itself."),
+    Mode.SCHEDULING: _("Pods that name this scheduler are placed and bound from here."),
 }
 LIMITS = {
     "qps": (_("Requests per second"), _("To the API server. 50 is kube-scheduler's default, 0 is no limit.")),
@@ -81,7 +81,7 @@ class RollOutForm(RevisionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["revision"].label, self.fields["revision"].help_text = "Revision (empty: the newest)", ""
+        self.fields["revision"].label, self.fields["revision"].help_text = _("Revision (empty: the newest)"), ""
 
 
 class LiveForm(forms.Form):
@@ -90,7 +90,7 @@ class LiveForm(forms.Form):
     lock = forms.ChoiceField(
         label=_("Lock"),
         required=False,
-        choices=[("", "as the policy says, else leases"), *((lock.value, lock.value) for lock in Lock)],
+        choices=[("", _("as the policy says, else leases")), *((lock.value, lock.value) for lock in Lock)],
         help_text=_(
             "The process that holds the lock leads; the others stand by. To migrate from endpoints to leases, use "
             "endpointsleases in between."
@@ -148,12 +148,11 @@ class NewLiveForm(RevisionForm, LiveForm):
     scheduler_name = forms.CharField(
         label=_("Scheduler name"),
         max_length=63,
-        help_text=f"As pods say it in spec.schedulerName. {NAME_HELP}",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     mode = forms.ChoiceField(
         label=_("Mode"),
-        choices=[(mode.value, f"{mode.label}: {words}") for mode, words in MODE_WORDS.items()],
+        choices=Mode.choices,
         initial=Mode.OFF,
         widget=forms.RadioSelect,
     )
@@ -164,6 +163,15 @@ class NewLiveForm(RevisionForm, LiveForm):
         choice = self.fields["cluster"]
         assert isinstance(choice, forms.ModelChoiceField)
         choice.queryset = Cluster.objects.filter(source__in=CONNECTED).order_by("name")
+        self.fields["scheduler_name"].help_text = " ".join(
+            (gettext("As pods say it in spec.schedulerName."), gettext(NAME_HELP))
+        )
+        modes = self.fields["mode"]
+        assert isinstance(modes, forms.ChoiceField)
+        modes.choices = [
+            (mode.value, gettext("%(of)s: %(note)s") % {"of": mode.label, "note": words})
+            for mode, words in MODE_WORDS.items()
+        ]
 
 
 class ModeForm(forms.Form):

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.services import CONNECTED
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
 # kube-scheduler accepts any name; ours is part of the name of a Lease as well.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
-NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
+NAME_HELP = gettext_noop(
+    "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
+)
 MOST_STEPS = 1000
 # A host renews its claim every two seconds, so several renewals may fail before another takes over.
 HOLD_TIME = timedelta(seconds=10)

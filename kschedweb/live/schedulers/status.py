@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
@@ -24,7 +26,11 @@ HANGS = timedelta(seconds=10)
 LATE, LATE_EXTENDER = timedelta(seconds=4), timedelta(seconds=12)
 QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
 # The word for a scheduler at work, by mode.
-AT_WORK = {Mode.SHADOW: "Evaluating", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
+AT_WORK = {
+    Mode.SHADOW: gettext_noop("Evaluating"),
+    Mode.EXTENDER: gettext_noop("Answering"),
+    Mode.SCHEDULING: gettext_noop("Scheduling"),
+}
 
 
 @dataclass(frozen=True)
@@ -123,13 +129,13 @@ class Status:
 
 
 WITHOUT_LEADER = {
-    Mode.SCHEDULING: "Nobody holds the lock now: a standby takes it when it has run out.",
-    Mode.SHADOW: "Nobody judges pods now: a standby takes over 10 s after the last one fell silent.",
-    Mode.EXTENDER: "No process answers kube-scheduler yet: see the last error, if there is one.",
+    Mode.SCHEDULING: gettext_noop("Nobody holds the lock now: a standby takes it when it has run out."),
+    Mode.SHADOW: gettext_noop("Nobody judges pods now: a standby takes over 10 s after the last one fell silent."),
+    Mode.EXTENDER: gettext_noop("No process answers kube-scheduler yet: see the last error, if there is one."),
 }
 
 
-SILENT = (
+SILENT = gettext_noop(
     "The leader has missed its last heartbeats: it, or its way to the database, may be gone. Where a lock decides who "
     "leads, a standby takes it once it has run out."
 )
@@ -177,14 +183,18 @@ def compute_status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
 
 def _describe_state(live: LiveScheduler, leader: Candidate | None, heard: Sequence[Candidate]) -> tuple[str, str, str]:
     if live.mode == Mode.OFF:
-        return "Off", "grey", "Nothing is read from the cluster, and nothing is written to it."
+        return gettext("Off"), "grey", gettext("Nothing is read from the cluster, and nothing is written to it.")
     if live.mode == Mode.EXTENDER and not any(candidate.leading or candidate.error for candidate in heard):
-        return "Not asked", "amber", "No kube-scheduler has asked lately. Its side has to be configured to ask here."
+        advice = gettext("No kube-scheduler has asked lately. Its side has to be configured to ask here.")
+        return gettext("Not asked"), "amber", advice
     if not heard:
-        advice = "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
-        return "Not hosted", "red", advice
+        advice = gettext(
+            "No process hosts it: start a worker of the queue scheduler, or wait some seconds after a start."
+        )
+        return gettext("Not hosted"), "red", advice
     if leader is None:
-        return "Without leader", "amber", _still_by(live, heard) or WITHOUT_LEADER[Mode(live.mode)]
+        advice = _still_by(live, heard) or gettext(WITHOUT_LEADER[Mode(live.mode)])
+        return gettext("Without leader"), "amber", advice
     return _describe_led(live, leader)
 
 
@@ -194,18 +204,25 @@ def _still_by(live: LiveScheduler, heard: Sequence[Candidate]) -> str:
     earlier = [candidate for candidate in heard if candidate.election not in ("", election)]
     if not election or not earlier:
         return ""
-    old = f"{earlier[0].identity} has given {earlier[0].election} back"
-    return f"The lock is another now: {election} is taken once {old}."
+    return gettext("The lock is another now: %(lock)s is taken once %(process)s has given %(old_lock)s back.") % {
+        "lock": election,
+        "process": earlier[0].identity,
+        "old_lock": earlier[0].election,
+    }
 
 
 def _describe_led(live: LiveScheduler, leader: Candidate) -> tuple[str, str, str]:
     if leader.silent > (LATE_EXTENDER if live.mode == Mode.EXTENDER else LATE):
-        return "Silent", "amber", SILENT
+        return gettext("Silent"), "amber", gettext(SILENT)
     if not leader.synced:
-        return "Reading", "amber", "The leader is reading the cluster. Nothing is decided before every kind is listed."
+        advice = gettext("The leader is reading the cluster. Nothing is decided before every kind is listed.")
+        return gettext("Reading"), "amber", advice
     if leader.ticked_at is not None and leader.heartbeat - leader.ticked_at > HANGS:
-        return "Hanging", "red", "The leader's loop does not go round: see its log."
+        return gettext("Hanging"), "red", gettext("The leader's loop does not go round: see its log.")
     if live.paused:
-        steps_text = f" {live.steps} pod{'' if live.steps == 1 else 's'} still to be tried." if live.steps else ""
-        return "Paused", "amber", f"No further pod is tried until somebody resumes it.{steps_text}"
-    return AT_WORK[Mode(live.mode)], "green", ""
+        advice = gettext("No further pod is tried until somebody resumes it.")
+        if live.steps:
+            steps = ngettext("%(number)s pod still to be tried.", "%(number)s pods still to be tried.", live.steps)
+            advice = f"{advice} {steps % {'number': live.steps}}"
+        return gettext("Paused"), "amber", advice
+    return gettext(AT_WORK[Mode(live.mode)]), "green", ""

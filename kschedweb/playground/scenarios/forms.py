@@ -49,7 +49,7 @@ class ScenarioCreateForm(forms.Form):
         if not (self.data.get("cordon") or self.initial.get("cordon")):
             # Only an address with nodes to cordon needs the field; other changes are made on the next page.
             del self.fields["cordon"]
-        copies = [(f"{COPY}{scenario.pk}", scenario.name) for scenario in selectors.scenario_list(user)]
+        copies = [(f"{COPY}{scenario.pk}", scenario.title) for scenario in selectors.scenario_list(user)]
         choices: list[Any] = []
         if snapshots := list(selectors.snapshot_choices().items()):
             choices.append((gettext("Clusters"), snapshots))

@@ -75,6 +75,11 @@ NOTES = (
     gettext_noop("a scenario takes at most %(count)s records"),
     gettext_noop("a scenario takes at most %(count)s pods"),
     gettext_noop("a scenario takes at most %(count)s nodes"),
+    # Groups of pods.
+    gettext_noop("Computed with the %(gates)s on, which the policy leaves off."),
+    gettext_noop("feature gates %(names)s"),
+    # Revisions that the site saves.
+    gettext_noop("Comes with the site"),
     # Pods that admission refuses.
     gettext_noop("%(object)s: %(problem)s; its controller tries again"),
 )  # fmt: skip

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext, gettext_noop
+
 from kschedweb.engine.framework.groups import UNPLACED
 from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.models import Result
+from kschedweb.web.counting import format_count
 
 if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveDecision
@@ -23,15 +26,14 @@ TONES = {
     Result.SUPERSEDED: "grey",
     Result.FAILED: "red",
 }
-# The words between the pod's name and the node's, by result.
-ENDS = {
-    Result.ON_HOLD: "waits for approval on",
-    Result.WAITING: "waits at Permit on",
-    Result.BOUND: "went to",
-    Result.DENIED: "was denied on",
-    Result.EXPIRED: "was not approved in time on",
-    Result.SUPERSEDED: "was decided on anew, after",
-    Result.FAILED: "could not be bound to",
+OUTCOMES = {
+    Result.ON_HOLD: gettext_noop("%(pod)s waits for approval on %(node)s"),
+    Result.WAITING: gettext_noop("%(pod)s waits at Permit on %(node)s"),
+    Result.BOUND: gettext_noop("%(pod)s went to %(node)s"),
+    Result.DENIED: gettext_noop("%(pod)s was denied on %(node)s"),
+    Result.EXPIRED: gettext_noop("%(pod)s was not approved in time on %(node)s"),
+    Result.SUPERSEDED: gettext_noop("%(pod)s was decided on anew, after %(node)s"),
+    Result.FAILED: gettext_noop("%(pod)s could not be bound to %(node)s"),
 }
 
 
@@ -53,32 +55,44 @@ def describe_decision(decision: LiveDecision, ceiling: int = 0) -> str:
     name = decision.name
     if not decision.node or decision.result in (Result.UNSCHEDULABLE, Result.ERROR):
         if decision.nominated:
-            return f"{name} waits for pods to leave {decision.nominated}"
+            return gettext("%(pod)s waits for pods to leave %(node)s") % {"pod": name, "node": decision.nominated}
         reason, _, _ = decision.message.partition(". ")
         # The group rejected the pod, and no plugin answers for that.
         if decision.result == Result.UNSCHEDULABLE and not decision.rejected_by:
-            return f"{name} waits for its group, which finds no place: {reason.removeprefix(f'{UNPLACED}, ')}"
-        verb = "could not be tried" if decision.result == Result.ERROR else "fits on no node"
-        return f"{name} {verb}: {reason.rstrip('.') or 'no reason was given'}"
-    sentence = f"{name} {ENDS[Result(decision.result)]} {decision.node}"
-    return f"{sentence}{_describe_total(decision, ceiling)}"
+            reason = reason.removeprefix(f"{UNPLACED}, ")
+            message = gettext("%(pod)s waits for its group, which finds no place: %(reason)s")
+        elif decision.result == Result.ERROR:
+            message = gettext("%(pod)s could not be tried: %(reason)s")
+        else:
+            message = gettext("%(pod)s fits on no node: %(reason)s")
+        return message % {"pod": name, "reason": reason.rstrip(".") or gettext("no reason was given")}
+    sentence = gettext(OUTCOMES[Result(decision.result)]) % {"pod": name, "node": decision.node}
+    total = _describe_total(decision, ceiling)
+    return gettext("%(of)s: %(note)s") % {"of": sentence, "note": total} if total else sentence
 
 
 def _describe_total(decision: LiveDecision, ceiling: int) -> str:
     top = decision.top
     if decision.feasible == 1:
-        return f", the only one of {decision.evaluated:,} nodes that can run it"
+        return gettext("the only one of %(nodes)s that can run it") % {
+            "nodes": format_count(decision.evaluated, "nodes")
+        }
     if not top:
         return ""
-    total = f"{top[0]['total']} of {ceiling}" if ceiling else f"total {top[0]['total']}"
+    arguments = {"total": top[0]["total"], "ceiling": ceiling, "margin": decision.margin, "plugin": _decided_by(top)}
+    total = (gettext("%(total)s of %(ceiling)s") if ceiling else gettext("total %(total)s")) % arguments
     if len(top) < 2 or decision.margin is None:
-        return f": {total}"
+        return total
+    arguments |= {"score": total, "node": top[1]["node"], "nodes": format_count(decision.drawn or 0, "nodes")}
     if decision.drawn:
-        return f": {total}, drawn among {decision.drawn:,} nodes with the same total"
-    if decision.margin == 0:
-        return f": {total}, shared with {top[1]['node']}"
-    plugin = _decided_by(top)
-    return f": {total}, {decision.margin} ahead of {top[1]['node']}{f'; {plugin} decided' if plugin else ''}"
+        message = gettext("%(score)s, drawn among %(nodes)s with the same total")
+    elif decision.margin == 0:
+        message = gettext("%(score)s, shared with %(node)s")
+    elif arguments["plugin"]:
+        message = gettext("%(score)s, %(margin)s ahead of %(node)s; %(plugin)s decided")
+    else:
+        message = gettext("%(score)s, %(margin)s ahead of %(node)s")
+    return message % arguments
 
 
 def _decided_by(top: list[Json]) -> str:
