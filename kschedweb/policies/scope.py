@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
+from django.http import Http404
 from django.utils.functional import cached_property
 
 from kschedweb.clusters.scope import ClusterScope, cluster_scope_of, find_named
@@ -85,6 +86,22 @@ class PolicyScope(ClusterScope):
         if number:
             return revisions.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None
         return revisions.first()
+
+    def revision_asked(self) -> Revision:
+        """Return the revision in the address, by default the newest. Raise Http404 if there is none."""
+        if self.revision is None:
+            raise Http404("There is no such policy or revision.")
+        return self.revision
+
+    def show(self, snapshot: Snapshot | None, revision: Revision | None) -> None:
+        """Choose what the page is about, which its address does not name."""
+        self.cluster, self.snapshot = snapshot.cluster if snapshot else None, snapshot
+        self.policy, self.revision = revision.policy if revision else None, revision
+
+    def question_query(self, snapshot: Snapshot) -> str:
+        """Return the parameters of a question about ``snapshot``: its cluster, and those of the address."""
+        parameters = {name: self.request.GET.get(name, "") for name in ("policy", "revision", "snapshot")}
+        return urlencode({"cluster": snapshot.cluster.name} | {name: text for name, text in parameters.items() if text})
 
     @cached_property
     def query(self) -> str:

@@ -12,13 +12,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.autoscaling import day_comparisons, selectors, services, words
+from kschedweb.advice.autoscaling import day_comparisons, services, words
 from kschedweb.advice.autoscaling.groups_serializers import GroupsRequestSerializer, GroupsSerializer
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.jobs.inquiries import question_seen
 from kschedweb.playground.runs.selectors import comparison_get
 from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
 from kschedweb.policies.karpenter import selectors as karpenters
@@ -322,7 +323,7 @@ class AutoscalingAnswerView(APIView):
     @extend_schema(operation_id="autoscaling_answer", responses=AutoscalingQuestionSerializer)
     def get(self, request: ApiRequest, id: UUID) -> Response:
         """Return its progress, and its answer once there is one."""
-        return Response(AutoscalingQuestionSerializer(selectors.question_get(id)).data)
+        return Response(AutoscalingQuestionSerializer(question_seen(Question, id)).data)
 
 
 urlpatterns = [

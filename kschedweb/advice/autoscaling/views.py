@@ -14,12 +14,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
-from kschedweb.advice.autoscaling import groups_views, node_maps, selectors, services, words
+from kschedweb.advice.autoscaling import groups_views, node_maps, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
+from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.advice.autoscaling.tables import NODES
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.jobs.inquiries import question_seen
 from kschedweb.jobs.waiting import load_again, render_waiting
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.scope import scope_of
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
     from kschedweb.accounts.typing import PageRequest
-    from kschedweb.advice.autoscaling.models import Question
     from kschedweb.clusters.models import Snapshot
 
 PAGE_SIZE, MOST_LISTED = 50, 100
@@ -79,7 +80,7 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
 @requires(Action.VIEW)
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """Show the answer of a job, or its progress."""
-    question = selectors.question_get(question_id)
+    question = question_seen(Question, question_id)
     scope = scope_of(request)
     scope.snapshot = snapshot = question.snapshot
     scope.cluster = snapshot.cluster if snapshot else None

@@ -53,11 +53,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     snapshot = scope.snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/no_data.html", {"noun": "moves"})
-    if scope.revision is None:
-        raise Http404("There is no such policy or revision.")
-    revision = profiles_only(scope.revision)
-    preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    query = urlencode({"cluster": snapshot.cluster.name, **preserved})
+    revision, query = profiles_only(scope.revision_asked()), scope.question_query(snapshot)
     context: dict[str, object] = {
         "scope_query": query,
         "policy": translate_words(f"{revision.policy.name}, revision {revision.number}"),

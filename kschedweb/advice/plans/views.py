@@ -52,11 +52,8 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
     snapshot = scope.snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/no_data.html", {"noun": "plans of moves"})
-    if scope.revision is None:
-        raise Http404("There is no such policy or revision.")
-    revision = profiles_only(scope.revision)
-    preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **preserved})}
+    revision = profiles_only(scope.revision_asked())
+    context: dict[str, object] = {"scope_query": scope.question_query(snapshot)}
     context["policy"] = messages.translate_words(f"{revision.policy.name}, revision {revision.number}")
     context["map"] = map_snapshot(snapshot, MapChoice.from_address(request.GET))
     if request.method != "POST":

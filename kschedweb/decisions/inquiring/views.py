@@ -91,8 +91,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, obje
     scope = scope_of(request)
     # A run is about no cluster of the site.
     if question.kind != QuestionKind.RUN:
-        scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
-        scope.policy, scope.revision = revision.policy if revision else None, revision
+        scope.show(snapshot, revision)
     namespace, _, pod = question.subject.partition("/")
     context: dict[str, object] = {
         "question": question,

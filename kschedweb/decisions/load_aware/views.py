@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
@@ -91,10 +91,7 @@ def pod_names(request: HttpRequest) -> HttpResponse:
 
 
 def _get_revision(request: HttpRequest) -> Revision:
-    scope = scope_of(request)
-    if scope.revision is None:
-        raise Http404("There is no such policy or revision.")
-    return profiles_only(scope.revision)
+    return profiles_only(scope_of(request).revision_asked())
 
 
 def _list_sides(revision: Revision) -> list[ScoringSide]:

@@ -177,7 +177,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """Show the answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     snapshot, revision, page = question.snapshot, question.revision, PAGES[CapacityKind(question.kind)]
-    _scope_to(request, snapshot, revision)
+    scope_of(request).show(snapshot, revision)
     scope_params = {"cluster": snapshot.cluster.name, "snapshot": str(snapshot.pk)} if snapshot else {}
     if revision is not None:
         scope_params |= {"policy": revision.policy.name, "revision": str(revision.number)}
@@ -205,24 +205,15 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     return _render_page(request, page, form, snapshot, revision, answer, context)
 
 
-def _scope_to(request: PageRequest, snapshot: Snapshot | None, revision: Revision | None) -> None:
-    """Set the frame of the page to ``snapshot`` and ``revision``."""
-    scope = scope_of(request)
-    scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
-    scope.policy, scope.revision = revision.policy if revision else None, revision
-
-
 def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     """Return the page of a question: a GET answers quick ones, a POST starts a job for the others."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/no_data.html", {"noun": "capacity"})
-    if scope.revision is None:
-        raise Http404("There is no such policy or revision.")
-    revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
-    scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
+    revision = scope.revision_asked()
+    revision = profiles_only(revision) if page is PAGES[CapacityKind.GANGS] else revision
+    context: dict[str, object] = {"scope_query": scope.question_query(snapshot)}
     form = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:

@@ -252,7 +252,7 @@ def _open_editor(request: PageRequest, target: ChangeTarget, document: str, proc
 
 def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpResponse:
     job, target = tried_change.job, ChangeTarget.from_tried_change(tried_change)
-    _set_scope(request, tried_change)
+    scope_of(request).show(tried_change.snapshot, tried_change.base)
     steps = services.list_steps(tried_change)
     place = steps.index(job.step) if job is not None and job.step in steps else -1
     shown_steps = [
@@ -327,7 +327,7 @@ def _render_answer(
     status: int = 200,
 ) -> HttpResponse:
     """Render the answer of a tried change, with the forms for what can be done next."""
-    _set_scope(request, tried_change)
+    scope_of(request).show(tried_change.snapshot, tried_change.base)
     context = {
         "tried_change": tried_change,
         "answer": answer,
@@ -349,13 +349,3 @@ def _render_answer(
         context |= _door_context(request, target, change_forms, edited)
         context["changes"] = sentences.list_changes(dialect, tried_change) if same else []
     return render(request, "playground/trying/answer.html", context, status=status)
-
-
-def _set_scope(request: PageRequest, tried_change: TriedChange) -> None:
-    """Set the frame of the page to what the change was tried on."""
-    scope = scope_of(request)
-    scope.cluster, scope.snapshot = (
-        tried_change.snapshot.cluster if tried_change.snapshot else None,
-        tried_change.snapshot,
-    )
-    scope.policy, scope.revision = tried_change.base.policy if tried_change.base else None, tried_change.base

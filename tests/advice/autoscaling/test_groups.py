@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.advice.autoscaling import selectors, tasks
+from kschedweb.advice.autoscaling import tasks
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.clusters.models import Snapshot
 from tests.engine.simulation.autoscaling.test_advice import node, pod
@@ -108,7 +108,7 @@ def test_what_takes_long_is_a_job(
     assert "in progress" in client.get(submission["Location"]).content.decode()
     answer = api_as("viewer").post(API_ADDRESS, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (answer.status_code, answer.json()["groups"]) == (202, None)
-    question = selectors.question_get(answer.json()["id"])
+    question = Question.objects.get(pk=answer.json()["id"])
     tasks.answer(str(question.job_id))
     rest_answer = api_as("viewer").get(f"/api/v1/autoscaling/{question.pk}/").json()
     assert (rest_answer["state"], rest_answer["found"]) == ("succeeded", None)

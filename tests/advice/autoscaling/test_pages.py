@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kschedweb.accounts.models import User
-from kschedweb.advice.autoscaling import selectors, services, tasks, words
+from kschedweb.advice.autoscaling import services, tasks, words
+from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
 from kschedweb.clusters import demo as demo_cluster
 from kschedweb.clusters.models import Snapshot
@@ -148,7 +149,7 @@ def test_what_takes_long_is_a_job(
     assert waiting.status_code == 200
     answer = api_as("editor").post(API_ADDRESS, {"cluster": "demo", "pool": "default"}, format="json")
     assert (answer.status_code, answer.json()["found"]) == (202, None)
-    question = selectors.question_get(answer.json()["id"])
+    question = Question.objects.get(pk=answer.json()["id"])
     tasks.answer(str(question.job_id))
     rest_answer = api_as("viewer").get(f"{API_ADDRESS}{question.pk}/").json()
     assert (rest_answer["state"], rest_answer["found"]["before"]["nodes"]) == ("succeeded", 60)
