@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.nightly
 
 NODES, PODS, NAME = 5000, 50_000, "large"
-FIRST, IDLE, PAINT, QUESTION = 1000, 1500, 1500, 3000  # milliseconds
+FIRST, WORK, IDLE, PAINT, QUESTION = 1000, 300, 600, 1000, 3000  # milliseconds
 UPLOAD = 5000
 JOBS = ("clusters.import", "decisions.pending")
 PATIENCE = 600.0  # seconds
@@ -84,14 +84,22 @@ def test_the_first_visit_in_a_new_process(
     large: dict[str, float], wire: Wire, admin: Person, report: Callable[..., None], name: str
 ) -> None:
     path = addresses.pages(places())[name]
-    waits = []
+    first, work, later = [], [], []
     for _ in range(3):
         wire.web.restart()
         assert admin.get("/settings/").status == 200  # what every first page of a process waits for
+        begun = wire.web.cpu()
         answer = admin.get(path)
         assert answer.status == 200
-        waits.append(answer.milliseconds)
-    report(f"{name}, first visit of a new process", waits, FIRST, f"{len(answer.body):,} bytes")
+        first.append(answer.milliseconds)
+        work.append(wire.web.cpu() - begun)
+        begun = wire.web.cpu()
+        assert all(admin.get(path).status == 200 for _ in range(4))
+        later.append((wire.web.cpu() - begun) / 4)
+    report(f"{name}, first visit of a new process", first, FIRST, f"{len(answer.body):,} bytes")
+    # What else runs on the machine changes its wait by far more than its processor time.
+    report("… its processor time", work, WORK)
+    report("… and that of each next visit", later, WORK)
 
 
 def test_a_question_about_capacity_shows_at_once_how_far_its_job_is(
@@ -135,11 +143,13 @@ def test_the_node_map_comes_to_rest(
     page = window(width)
     page.goto("/settings/")
     rests = []
-    for _ in range(5):
+    for _ in range(8):
         page.goto(f"/nodes/?cluster={NAME}", wait_until="commit")
         page.wait_for_selector("[data-nodemap][data-drawn]", timeout=60_000)
         rests.append(page.evaluate(AT_REST))
-    report(f"node map at rest, {NODES:,} nodes, {width} px", rests, IDLE, f"first {rests[0]:.0f} ms")
+    # The better half of the visits: beside anything else that runs, others take as long as that does.
+    better = sorted(rests)[: len(rests) // 2]
+    report(f"node map at rest, {NODES:,} nodes, {width} px", better, IDLE, f"first {rests[0]:.0f} ms")
 
 
 def test_every_page_paints_in_time(

@@ -155,13 +155,12 @@ def _first_label(labels: Mapping[str, str], keys: Iterable[str]) -> str:
 
 def _first_labels(labels: Sequence[Mapping[str, str]], keys: Iterable[str]) -> list[str]:
     """Return ``_first_label`` of each node; key by key, which is faster for thousands of nodes."""
-    values, absent = [""] * len(labels), range(len(labels))
+    values = [""] * len(labels)
     for key in keys:
-        for place in absent:
-            if value := labels[place].get(key):
-                values[place] = str(value)
-        absent = [place for place in absent if not values[place]]
-        if not absent:
+        found = [node_labels.get(key) for node_labels in labels]
+        if any(found):
+            values = [value or str(label or "") for value, label in zip(values, found, strict=True)]
+        if all(values):
             break
     return values
 
