@@ -81,7 +81,7 @@ def test_a_question_that_was_deleted_has_no_answer() -> None:
 def test_a_page_that_waits_for_nothing_any_longer_says_so(
     client_as: Callable[[str], Client], editor: User, effect: bool
 ) -> None:
-    """It is loaded again, but for one that somebody edits: neither gets a page within the page."""
+    """Load it again, but for one that somebody edits; put no page within the page."""
     fields = {"asked": {}, "about": "demo", "policy": "default", "created_by": editor}
     if effect:
         question: Inquiry = DECISIONS.ask(DecisionQuestion(kind=QuestionKind.EFFECT, **fields), "Effect", "demo")

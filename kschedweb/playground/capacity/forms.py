@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.http import QueryDict
@@ -46,6 +46,51 @@ class NamesWidget(forms.Textarea):
         return " ".join(data.getlist(name)) if isinstance(data, QueryDict) else data.get(name)
 
 
+class NodesField(forms.CharField):
+    """Names of nodes, at most MOST_DRAINED."""
+
+    def __init__(self, label: str, rows: int) -> None:
+        widget = NamesWidget(attrs={"rows": rows, "spellcheck": "false", "class": "wide"})
+        help_text = _("Names with spaces, commas or lines between.")
+        super().__init__(label=label, help_text=help_text, required=False, max_length=100_000, widget=widget)
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(_split_names(super().clean(value))))
+        if len(names) > MOST_DRAINED:
+            raise forms.ValidationError(
+                gettext("At most %(most)s nodes at a time; these are %(number)s.")
+                % {"most": f"{MOST_DRAINED:,}", "number": f"{len(names):,}"}
+            )
+        return names
+
+
+class ZonesField(forms.CharField):
+    """The zones of new nodes."""
+
+    def __init__(self) -> None:
+        help_text = _("New nodes go to these in turn. Leave empty to take the zone from above.")
+        super().__init__(label=_("Zones"), help_text=help_text, required=False, max_length=1000)
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        return _split_names(super().clean(value))
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in SEPARATORS.split(text) if name)
+
+
+def _like_field(help_text: str) -> forms.CharField:
+    widget = forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"})
+    return forms.CharField(
+        label=_("New nodes like"), required=False, max_length=253, widget=widget, help_text=help_text
+    )
+
+
+def _ask_field() -> forms.CharField:
+    """Return a field that tells a form that was sent without any other from a first visit."""
+    return forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
+
+
 def _workload_field() -> forms.CharField:
     widget = forms.TextInput(attrs={"list": "workloads", "autocomplete": "off", "spellcheck": "false", "class": "wide"})
     return forms.CharField(
@@ -82,10 +127,13 @@ def _limit_field(limit: int, help_text: str) -> forms.IntegerField:
 class QuestionForm(forms.Form):
     """The form of a question about capacity."""
 
+    # Fields of which one at least is filled in by who asks.
+    asks: ClassVar[tuple[str, ...]]
+
     @property
     def is_submitted(self) -> bool:
         """True if the form asks anything."""
-        raise NotImplementedError
+        return any(self.data.get(name) for name in self.asks)
 
     def to_query(self, snapshot: Snapshot) -> CapacityQuery:
         """Return the question; raise ApplicationError, which names the field."""
@@ -93,6 +141,7 @@ class QuestionForm(forms.Form):
 
 
 class _PodForm(QuestionForm):
+    asks = ("workload", "cpu", "memory", "other", "manifest")
     workload = _workload_field()
     cpu = _cpu_field(_("CPU that each pod requests, such as 2 or 500m."))
     memory = _memory_field(_("Memory that each pod requests, such as 1Gi. A plain number is bytes."))
@@ -105,11 +154,6 @@ class _PodForm(QuestionForm):
         data = self.cleaned_data
         amounts = [(name, data[name]) for name in ("cpu", "memory") if data.get(name)]
         return PodQuery(data["workload"].strip(), data["manifest"].strip(), (*amounts, *data["other"]))
-
-    @property
-    def is_submitted(self) -> bool:
-        """True if the form asks for any pods."""
-        return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
 
     def clean(self) -> dict[str, object]:
         data = super().clean() or self.cleaned_data
@@ -167,6 +211,7 @@ class GangsForm(_PodForm):
 class NodesForm(_PodForm):
     """The form for the number of nodes of a type that must be added."""
 
+    asks = ("ask", "like", "node_cpu", "copies")
     pending = forms.BooleanField(label=_("The pods that are pending now"), required=False, initial=True)
     copies = forms.IntegerField(
         label=_("And this many more"),
@@ -175,30 +220,14 @@ class NodesForm(_PodForm):
         max_value=MOST_COPIES,
         help_text=_("Pods of the shape below."),
     )
-    like = forms.CharField(
-        label=_("New nodes like"),
-        required=False,
-        max_length=253,
-        widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text=_("Type a part of a node's name and choose. Or describe one below."),
-    )
+    like = _like_field(_("Type a part of a node's name and choose. Or describe one below."))
     node_cpu = _cpu_field(_("CPU of a node, such as 16 or 15500m."))
     node_memory = _memory_field(_("Memory of a node, such as 64Gi. A plain number is bytes."))
     node_other = AmountsField(_("Other resources of a node"), _("Such as nvidia.com/gpu=8 pods=110."), "pods=110")
     labels = PairsField(_("Labels of a node"), _("Such as pool=gpu, several with spaces between."), "pool=gpu")
-    zones = forms.CharField(
-        label=_("Zones"),
-        required=False,
-        max_length=1000,
-        help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
-    )
+    zones = ZonesField()
     most = _limit_field(MOST_NODES, _("Try at most this many new nodes. Leave empty for 1,000."))
-    # Tells a form that was sent without any field from a first visit.
-    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
-
-    @property
-    def is_submitted(self) -> bool:
-        return any(self.data.get(name) for name in ("ask", "like", "node_cpu", "copies"))
+    ask = _ask_field()
 
     def clean(self) -> dict[str, object]:
         data = super().clean()
@@ -207,7 +236,7 @@ class NodesForm(_PodForm):
             self.add_error("like", gettext("Choose a node of the cluster or describe one, not both."))
         if not data.get("like") and not amounts and "like" not in self.errors:
             self.add_error("like", gettext("Choose a node of the cluster, or describe one."))
-        shaped = any(data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
+        shaped = any(data.get(name) for name in _PodForm.asks)
         if data.get("copies") and not shaped:
             self.add_error("workload", gettext("Choose which pods to add: a workload, a manifest or requests."))
         if shaped and not data.get("copies") and "copies" not in self.errors:
@@ -219,8 +248,7 @@ class NodesForm(_PodForm):
     def to_query(self, snapshot: Snapshot) -> NodesQuery:
         data = self.cleaned_data
         amounts = [(name, data[f"node_{name}"]) for name in ("cpu", "memory") if data.get(f"node_{name}")]
-        zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
-        node = NodeTypeQuery(data["like"].strip(), (*amounts, *data["node_other"]), data["labels"], zones)
+        node = NodeTypeQuery(data["like"].strip(), (*amounts, *data["node_other"]), data["labels"], data["zones"])
         pod, copies = self.pod_query(), data["copies"] or 0
         return NodesQuery(node, data["pending"], pod, copies, data["most"] or NodesQuery.most)
 
@@ -228,13 +256,8 @@ class NodesForm(_PodForm):
 class DrainForm(QuestionForm):
     """The form for a drain rehearsal."""
 
-    nodes = forms.CharField(
-        label=_("Nodes to empty"),
-        required=False,
-        max_length=100_000,
-        widget=NamesWidget(attrs={"rows": 3, "spellcheck": "false", "class": "wide"}),
-        help_text=_("Names with spaces, commas or lines between."),
-    )
+    asks = ("nodes", "zone")
+    nodes = NodesField(_("Nodes to empty"), rows=3)
     zone = forms.CharField(label=_("Or all nodes of a zone"), required=False, max_length=253)
     emptydir = forms.BooleanField(
         label=_("Delete data in emptyDir volumes"), required=False, help_text=_("As --delete-emptydir-data does.")
@@ -246,13 +269,6 @@ class DrainForm(QuestionForm):
     )
     keep_order = forms.BooleanField(label=_("Keep the order above"), required=False)
 
-    @property
-    def is_submitted(self) -> bool:
-        return bool(self.data.get("nodes") or self.data.get("zone"))
-
-    def clean_nodes(self) -> tuple[str, ...]:
-        return _split_node_names(self.cleaned_data["nodes"])
-
     def to_query(self, snapshot: Snapshot) -> DrainQuery:
         data = self.cleaned_data
         names = tuple(dict.fromkeys((*data["nodes"], *_nodes_of_zone(snapshot, data["zone"]))))
@@ -263,6 +279,7 @@ class DrainForm(QuestionForm):
 class BufferForm(QuestionForm):
     """The form for the loss of a zone, or of the largest nodes."""
 
+    asks = ("ask", "zones", "largest")
     zones = forms.BooleanField(label=_("Lose each zone, one at a time"), required=False, initial=True)
     largest = forms.IntegerField(
         label=_("Lose this many of the largest nodes at once"),
@@ -278,12 +295,7 @@ class BufferForm(QuestionForm):
         max_value=-LOWEST_PRIORITY - 1,
         help_text=_("Leave empty to count all pods. Pods below it may be evicted for them."),
     )
-    # Tells a form that was sent without any field from a first visit.
-    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
-
-    @property
-    def is_submitted(self) -> bool:
-        return any(self.data.get(name) for name in ("ask", "zones", "largest"))
+    ask = _ask_field()
 
     def clean(self) -> dict[str, object]:
         data = super().clean() or self.cleaned_data
@@ -300,14 +312,9 @@ class BufferForm(QuestionForm):
 class ChangeForm(QuestionForm):
     """The form for nodes that are lost or added."""
 
+    asks = ("ask", "zone", "nodes", "added")
     zone = forms.CharField(label=_("Lose all nodes of a zone"), required=False, max_length=253)
-    nodes = forms.CharField(
-        label=_("Lose these nodes"),
-        required=False,
-        max_length=100_000,
-        widget=NamesWidget(attrs={"rows": 2, "spellcheck": "false", "class": "wide"}),
-        help_text=_("Names with spaces, commas or lines between."),
-    )
+    nodes = NodesField(_("Lose these nodes"), rows=2)
     added = forms.IntegerField(
         label=_("Add this many nodes"),
         required=False,
@@ -315,28 +322,9 @@ class ChangeForm(QuestionForm):
         max_value=MOST_ADDED,
         help_text=_("Copies of a node."),
     )
-    like = forms.CharField(
-        label=_("New nodes like"),
-        required=False,
-        max_length=253,
-        widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text=_("Type a part of a node's name and choose."),
-    )
-    zones = forms.CharField(
-        label=_("Zones"),
-        required=False,
-        max_length=1000,
-        help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
-    )
-    # Tells a form that was sent without any field from a first visit.
-    ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
-
-    @property
-    def is_submitted(self) -> bool:
-        return any(self.data.get(name) for name in ("ask", "zone", "nodes", "added"))
-
-    def clean_nodes(self) -> tuple[str, ...]:
-        return _split_node_names(self.cleaned_data["nodes"])
+    like = _like_field(_("Type a part of a node's name and choose."))
+    zones = ZonesField()
+    ask = _ask_field()
 
     def clean(self) -> dict[str, object]:
         data = super().clean() or self.cleaned_data
@@ -349,22 +337,10 @@ class ChangeForm(QuestionForm):
     def to_query(self, snapshot: Snapshot) -> NodeChange:
         data = self.cleaned_data
         names = (*data["nodes"], *_nodes_of_zone(snapshot, data["zone"]))
-        zones = tuple(zone for zone in SEPARATORS.split(data["zones"].strip()) if zone)
         added = data["added"] or 0
         return NodeChange(
-            tuple(dict.fromkeys(names)), data["like"].strip() if added else "", added, zones if added else ()
+            tuple(dict.fromkeys(names)), data["like"].strip() if added else "", added, data["zones"] if added else ()
         )
-
-
-def _split_node_names(text: str) -> tuple[str, ...]:
-    """Return the names in ``text``; raise ValidationError if there are too many."""
-    names = tuple(dict.fromkeys(name for name in SEPARATORS.split(text) if name))
-    if len(names) > MOST_DRAINED:
-        raise forms.ValidationError(
-            gettext("At most %(most)s nodes at a time; these are %(number)s.")
-            % {"most": f"{MOST_DRAINED:,}", "number": f"{len(names):,}"}
-        )
-    return names
 
 
 def _nodes_of_zone(snapshot: Snapshot, zone: str) -> list[str]:
