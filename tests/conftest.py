@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
+from hypothesis.internal.conjecture import providers
 
 from kschedweb import catalogues
 from tests.support import once, rewriting, tiers
@@ -37,6 +38,10 @@ hypothesis_settings.register_profile(
     "kschedweb", deadline=None, max_examples=tiers.count(15, 100), derandomize=not tiers.NIGHTLY
 )
 hypothesis_settings.load_profile("kschedweb")
+if not tiers.NIGHTLY:
+    # It would also draw what is written in any module that happens to be imported: another test alone than among
+    # others. To look for that takes longer than most of what is drawn.
+    providers._get_local_constants = lambda: providers._local_constants
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSER = ROOT / "tests" / "browser"

@@ -69,7 +69,7 @@ class Api:
 
 
 @pytest.fixture
-def api(generated_package: ModuleType, live_server: LiveServer, admin: User) -> Api:
+def api(generated_package: ModuleType, live_server: LiveServer, admin: User, plain_demo: None) -> Api:
     demo_load()
     _, key = accounts.token_create(user=admin, name="client", scope="edit", days=1)
     return Api(generated_package, live_server.url, key)

@@ -19,7 +19,12 @@ PACK = HEAD + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scorin
 
 @pytest.mark.django_db(transaction=True)
 def test_a_newer_revision_is_reviewed_and_rolled_out(
-    live_server: Any, admin: User, page_as: Callable[..., Page], axe: Callable[..., None], monkeypatch: Any
+    live_server: Any,
+    admin: User,
+    page_as: Callable[..., Page],
+    axe: Callable[..., None],
+    plain_demo: None,
+    monkeypatch: Any,
 ) -> None:
     from kschedweb.clusters.services import demo_load
     from kschedweb.live.schedulers import rollout

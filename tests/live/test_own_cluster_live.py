@@ -24,6 +24,7 @@ from tests.conftest import ROOT
 from tests.engine.builders import node, pod
 from tests.support.controlplane import READ_EVERYTHING, ControlPlane
 from tests.support.kubescheduler import kubeconfig
+from tests.support.tiers import one_of
 
 pytestmark = [pytest.mark.server, pytest.mark.live]
 PERSON = "reader"
@@ -129,6 +130,11 @@ def test_each_command_answers_by_the_persons_kubeconfig(
     (workload,) = json.loads(terminal.run("fit", "-f", str(manifest), "-o", "json").stdout)["workloads"]
     assert workload["fits"] == 2
     assert json.loads(terminal.run("node", "a", "-o", "json").stdout)["refused"][0]["pods"] == ["default/big"]
+
+
+# It asks the same kubectl, from a whole site that takes more to start than all other commands together.
+@pytest.mark.parametrize("kind", one_of("exec", "token", "certificate"))
+def test_a_site_to_read_opens_by_the_persons_kubeconfig(terminal: Terminal) -> None:
     command = ["env", "--ignore-signal=INT", sys.executable, "-m", "kschedweb.cli", "open", "--no-browser"]
     with subprocess.Popen(command, env=terminal.environment, stdout=subprocess.PIPE, text=True) as process:
         try:
