@@ -25,7 +25,7 @@ def share() -> str:
 
 def made_once(name: str, make: Callable[[Path], object]) -> Path:
     """The folder ``name``, which ``make`` has filled, in this process or in another one."""
-    folder = Path(os.environ.get(VARIABLE) or share()) / name
+    folder = shared_folder() / name
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
@@ -39,4 +39,9 @@ def made_once(name: str, make: Callable[[Path], object]) -> Path:
 
 def made(name: str) -> bool:
     """Return whether the folder ``name`` of this run is there already."""
-    return (Path(os.environ[VARIABLE]) / name).exists()
+    return (shared_folder() / name).exists()
+
+
+def shared_folder() -> Path:
+    """The folder of this run, made where no process has made one."""
+    return Path(os.environ.get(VARIABLE) or share())

@@ -9,7 +9,7 @@ import psycopg
 from django.core.management import call_command
 from django.db import connection
 
-from tests.support.once import made_once
+from tests.support.once import made_once, shared_folder
 
 FILE = "tables.sqlite3"
 
@@ -45,7 +45,8 @@ def drop_template(database_url: str) -> None:
 
 
 def _template(database: str | Path) -> str:
-    return f"test_{database}_tables"
+    """The name of this run's template: others may use the same server (benchmarks beside tests do)."""
+    return f"test_{database}_{shared_folder().name.rpartition('-')[2]}"
 
 
 def _make_template(template: str) -> None:
