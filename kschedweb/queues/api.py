@@ -240,6 +240,9 @@ class QueueForecastSerializer(serializers.Serializer[Any]):
     finished = serializers.IntegerField(help_text="Workloads that finish before.")
     evicted = serializers.IntegerField(help_text="Workloads that are evicted before.")
     assumes_checks = serializers.BooleanField(help_text="Admission checks are taken as passed at once.")
+    loops = serializers.ListField(
+        child=serializers.CharField(), help_text="Workloads that evict each other without end meanwhile."
+    )
 
 
 class CycleNeighbourSerializer(serializers.Serializer[Any]):

@@ -53,7 +53,7 @@ class AdmissionForm(ForecastForm):
     )
     priority = forms.IntegerField(label=_("Priority"), required=False, min_value=-(2**31), max_value=2**31 - 1)
     workload = forms.CharField(
-        label=_("Or a workload that is there"),
+        label=_("Or a workload of the cluster"),
         required=False,
         max_length=320,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "wide"}),

@@ -306,6 +306,7 @@ def _describe_forecast(forecast: Forecast | None) -> Json | None:
         "finished": plays[-1].finished if plays else 0,
         "evicted": plays[-1].evicted if plays else 0,
         "assumes_checks": forecast.assumes_checks,
+        "loops": [words.describe_loop(loop) for loop in forecast.loops[: words.MOST_LOOPS]],
     }
 
 

@@ -17,6 +17,7 @@ from kschedweb.engine.queueing.preemption.preemption import (
     IN_CLUSTER_QUEUE,
     IN_COHORT_FAIR_SHARING,
     IN_COHORT_RECLAIM_WHILE_BORROWING,
+    IN_COHORT_RECLAMATION,
 )
 from kschedweb.engine.queueing.preemption.preemption_journal import CandidateVerdict
 from kschedweb.engine.queueing.quota.amounts import UNLIMITED, FlavorResource
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.queueing.explaining.next_cycle import CycleNeighbour
     from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
     from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy
+    from kschedweb.engine.queueing.preemption.preemption_loops import PreemptionLoop
     from kschedweb.engine.queueing.quota.amounts import Requests
 
 # A colour, an icon and a word for each verdict.
@@ -353,6 +355,38 @@ def _explain_chance(search: EvictionSearch) -> str:
         return ""
     template = gettext("The cohorts %(cohorts)s have equal shares: Kueue asks one of them by chance, so others may go.")
     return template % {"cohorts": join_with_and(list(search.tied_cohorts))}
+
+
+# Loops
+
+_LOOP_RULES = {
+    IN_CLUSTER_QUEUE: "withinClusterQueue",
+    IN_COHORT_RECLAMATION: "reclaimWithinCohort",
+    IN_COHORT_RECLAIM_WHILE_BORROWING: "borrowWithinCohort",
+    IN_COHORT_FAIR_SHARING: gettext_noop("fair sharing"),
+}
+# Loops, and evictions of a loop, that are told.
+MOST_LOOPS, MOST_EDGES = 5, 4
+
+
+def describe_loop(loop: PreemptionLoop) -> str:
+    """Return who evicts whom without end, by which rules, and why it goes on."""
+    edges = [
+        gettext("%(preemptor)s evicts %(victim)s (%(rule)s)")
+        % {
+            "preemptor": edge.preemptor,
+            "victim": edge.victim,
+            "rule": gettext(_LOOP_RULES[edge.reason]) if edge.reason in _LOOP_RULES else edge.reason,
+        }
+        for edge in loop.edges[:MOST_EDGES]
+    ]
+    values = {"evictions": join_with_and(edges), "count": f"{loop.count:,}"}
+    sentence = gettext("Preemption loop, %(count)s times: %(evictions)s.") % values
+    if loop.is_mutual:
+        return sentence
+    if IN_COHORT_FAIR_SHARING in loop.reasons:
+        return sentence + " " + gettext("The order of shares lets the victim back in before the one it went for.")
+    return sentence + " " + gettext("The next cycle lets the victim back in before the one it went for.")
 
 
 # Remedies

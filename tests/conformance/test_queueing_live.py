@@ -6,14 +6,25 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.conformance.hunting import SEED
-from tests.conformance.queueing import KINDS, draw_scenarios, fetch_answers, find_differences, list_answers, recorded
+from tests.conformance.queueing import (
+    KINDS,
+    draw_scenarios,
+    engine_answer,
+    fetch_answers,
+    find_differences,
+    list_answers,
+    recorded,
+)
 from tests.support import tiers
 from tests.support.needs import missing
+from tests.support.queue_loops import BORROWING_LOOP, SHARE_LOOP
 
 COUNT = tiers.count(60, 3_000)
 
@@ -42,3 +53,13 @@ def test_the_program_repeats_its_recorded_answers(kueue: Path) -> None:
     lines = recorded()[:16]
     for line, answer in zip(lines, fetch_answers(kueue, [line["scenario"] for line in lines]), strict=True):
         assert list_answers(answer)[0] in list_answers(line["answer"])
+
+
+@pytest.mark.live
+@pytest.mark.nightly
+@pytest.mark.parametrize("scenario", [BORROWING_LOOP, SHARE_LOOP], ids=lambda scenario: str(scenario["name"]))
+def test_kueue_itself_evicts_without_end(kueue: Path, scenario: Json) -> None:
+    (answer,) = fetch_answers(kueue, [scenario])
+    assert engine_answer(scenario) in list_answers(answer)
+    evictions = Counter(record["workload"] for cycle in answer["cycles"] for record in cycle.get("preempted", ()))
+    assert max(evictions.values()) >= 8

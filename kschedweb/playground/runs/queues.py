@@ -15,12 +15,14 @@ from kschedweb.engine.studies.measure import overtime
 from kschedweb.playground.runs.rows import LazyRows
 from kschedweb.playground.runs.sections import TIME_CELL, RunSection
 from kschedweb.playground.runs.time_scale import TimeScale
+from kschedweb.queues import words
 from kschedweb.web.durations import format_duration
 from kschedweb.web.figures import ABOVE, Chart, make_figure
 from kschedweb.web.tables import Column, RowTable
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
+    from kschedweb.engine.queueing.preemption.preemption_loops import PreemptionLoop
     from kschedweb.engine.studies.actors.queues.columns import QueueLog
     from kschedweb.engine.studies.play.outcome import RunOutcome
 
@@ -158,11 +160,22 @@ def queues_json(outcome: RunOutcome) -> Json:
     """Return the waits, the quotas and the evictions by reason as plain data; empty without queues."""
     log = figures.find_log(outcome)
     if log is None:
-        return {"waits": [], "quotas": [], "evictions": {}}
+        return {"waits": [], "quotas": [], "evictions": {}, "loops": []}
     return {
         "waits": [asdict(row) for row in list_wait_rows(outcome)],
         "quotas": [asdict(row) for row in list_quota_rows(outcome)],
         "evictions": dict(figures.count_evictions(log)),
+        "loops": [_describe_loop(loop) for loop in figures.list_loops(log)],
+    }
+
+
+def _describe_loop(loop: PreemptionLoop) -> Json:
+    return {
+        "sentence": words.describe_loop(loop),
+        "count": loop.count,
+        "first_seconds": round(loop.first, 6),
+        "last_seconds": round(loop.last, 6),
+        "evictions": [asdict(edge) for edge in loop.edges],
     }
 
 
@@ -236,9 +249,10 @@ def _draw_bars(
 
 def _describe_chart(drawn: int, total: int) -> str:
     if drawn < total:
-        words = {"shown": f"{drawn:,}", "total": f"{total:,}"}
+        counts = {"shown": f"{drawn:,}", "total": f"{total:,}"}
         return (
-            gettext("When jobs waited and when they had quota: the %(shown)s of %(total)s that waited longest.") % words
+            gettext("When jobs waited and when they had quota: the %(shown)s of %(total)s that waited longest.")
+            % counts
         )
     return gettext("When jobs waited and when they had quota.")
 
@@ -255,6 +269,7 @@ def describe_queues(outcome: RunOutcome) -> list[str]:
     if evictions := figures.count_evictions(log):
         reasons = [f"{reason} {number:,}" for reason, number in sorted(evictions.items())]
         sentences.append(gettext("Evictions by reason: %(reasons)s.") % {"reasons": gettext(", ").join(reasons)})
+    sentences += [words.describe_loop(loop) for loop in figures.list_loops(log)[: words.MOST_LOOPS]]
     if unplaced := [course.name for course in courses if course.is_unplaced]:
         names = gettext(", ").join(unplaced[:5]) + (" …" if len(unplaced) > 5 else "")
         sentences.append(

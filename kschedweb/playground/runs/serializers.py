@@ -396,12 +396,30 @@ class RunQuotaSerializer(serializers.Serializer[Any]):
     most_used = serializers.IntegerField()
 
 
+class LoopEvictionSerializer(serializers.Serializer[Any]):
+    preemptor = serializers.CharField(help_text="`namespace/name` of a Workload.")
+    victim = serializers.CharField(help_text="`namespace/name` of a Workload.")
+    reason = serializers.CharField(help_text="Kueue's reason.")
+    count = serializers.IntegerField()
+
+
+class PreemptionLoopSerializer(serializers.Serializer[Any]):
+    """Jobs that evict each other again and again, while none gets anywhere."""
+
+    sentence = serializers.CharField()
+    count = serializers.IntegerField(help_text="How often it went round.")
+    first_seconds = serializers.FloatField(help_text="Of its first eviction.")
+    last_seconds = serializers.FloatField(help_text="Of its last eviction.")
+    evictions = LoopEvictionSerializer(many=True)
+
+
 class RunQueuesSerializer(serializers.Serializer[Any]):
     """Quota queues in a run."""
 
     waits = RunWaitSerializer(many=True)
     quotas = RunQuotaSerializer(many=True)
     evictions = serializers.DictField(child=serializers.IntegerField(), help_text="Number by Kueue's reason.")
+    loops = PreemptionLoopSerializer(many=True, help_text="The most frequent first.")
 
 
 class RunJobSerializer(serializers.Serializer[Any]):

@@ -11,9 +11,11 @@ from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_m
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.queueing.cycle.cycle import QuotaScheduler
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, build_state
+from kschedweb.engine.queueing.preemption.preemption_loops import LoopStep, PreemptionLoop, WorkloadStep, find_loops
 from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.workloads import conditions as kinds
 from kschedweb.engine.queueing.workloads.workload import PENDING, Workload
+from kschedweb.engine.queueing.world import CycleLog
 from kschedweb.engine.values import dataclass
 
 # Cycles of a forecast; past these nothing is told.
@@ -63,6 +65,8 @@ class ForecastPlay:
     # Workloads that finish before, and that are evicted.
     finished: int
     evicted: int
+    # Workloads that evict each other again and again meanwhile.
+    loops: tuple[PreemptionLoop, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,12 @@ class Forecast:
     @property
     def is_known(self) -> bool:
         return self.early is not None
+
+    @property
+    def loops(self) -> tuple[PreemptionLoop, ...]:
+        """The loops of preemption that either play came to."""
+        plays = [play for play in (self.late, self.early) if play is not None]
+        return next((play.loops for play in plays if play.loops), ())
 
 
 class RunTimes:
@@ -189,6 +199,9 @@ class _ForecastRun:
         self._running: set[str] = set()
         self._finished = 0
         self._evicted: set[str] = set()
+        # Those that are evicted now, and the steps of all.
+        self._evicting: set[str] = set()
+        self._steps: list[WorkloadStep] = []
 
     def play(self) -> ForecastPlay:
         """Run cycles until the workload has quota, or nothing happens any more."""
@@ -196,11 +209,13 @@ class _ForecastRun:
         for cycle in range(1, _MOST_CYCLES + 1):
             checkpoint()
             before = dict(world.workloads)
+            world.log = CycleLog()
             self._finish_due()
             self._controllers.settle(cycle)
             self._scheduler.run_cycle()
             self._controllers.settle(cycle)
             self._controllers.pass_checks()
+            self._note_evictions()
             self._note_runs()
             target = world.workloads.get(self._key)
             if target is not None and target.has_quota and not target.is_evicted:
@@ -210,7 +225,8 @@ class _ForecastRun:
         return self._describe(ForecastEnd.LATER, None, _MOST_CYCLES)
 
     def _describe(self, end: ForecastEnd, seconds: float | None, cycles: int) -> ForecastPlay:
-        return ForecastPlay(end, seconds, cycles, self._finished, len(self._evicted))
+        loops = tuple(find_loops(self._steps))
+        return ForecastPlay(end, seconds, cycles, self._finished, len(self._evicted), loops)
 
     def _finish_due(self) -> None:
         """Finish the jobs whose time is over."""
@@ -220,7 +236,16 @@ class _ForecastRun:
             if key in self._running and workload is not None and workload.has_quota and not workload.is_evicted:
                 self._controllers.finish(workload)
                 self._finished += 1
+                self._steps.append(WorkloadStep(self._world.now, key, LoopStep.FINISHED))
             self._running.discard(key)
+
+    def _note_evictions(self) -> None:
+        for record in self._world.log.preempted:
+            # Whoever is evicted already is named again by the cycles in which it still stops.
+            if record.key not in self._evicting:
+                self._evicting.add(record.key)
+                now = self._world.now
+                self._steps.append(WorkloadStep(now, record.key, LoopStep.EVICTED, record.preemptor, record.reason))
 
     def _note_runs(self) -> None:
         """Note the ends of the jobs that have begun, and forget those that were evicted."""
@@ -231,6 +256,8 @@ class _ForecastRun:
                 self._running.discard(key)
             elif workload.has_quota and not workload.is_finished and key not in self._running:
                 self._running.add(key)
+                self._evicting.discard(key)
+                self._steps.append(WorkloadStep(self._world.now, key, LoopStep.ADMITTED))
                 heapq.heappush(self._ends, (self._find_end(workload), key))
 
     def _find_end(self, workload: Workload) -> float:

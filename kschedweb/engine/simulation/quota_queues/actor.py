@@ -23,6 +23,7 @@ from kschedweb.engine.queueing.explaining.queue_state import (
     find_newest_time,
     select_objects,
 )
+from kschedweb.engine.queueing.preemption.preemption import REASON_WORDS
 from kschedweb.engine.queueing.quota.objects import get_name
 from kschedweb.engine.queueing.workloads import conditions as kinds
 from kschedweb.engine.queueing.workloads.webhooks import find_object_refusals
@@ -126,6 +127,12 @@ class QuotaQueues(Actor):
     _touched: dict[str, None] = field(default_factory=dict)
     # Nodes as Kueue was shown them last.
     _nodes: dict[str, Node] = field(default_factory=dict)
+    # Workload -> the one for which Kueue evicted it last.
+    _preemptors: dict[str, str] = field(default_factory=dict)
+    # When each job was evicted last.
+    _evictions: dict[str, float] = field(default_factory=dict)
+    # Until when there are no cycles, in seconds.
+    _pause_end: float = -math.inf
     _cycle: int = 0
     _woken: bool = False
     # When it wakes by itself, in seconds; infinite for never.
@@ -258,6 +265,8 @@ class QuotaQueues(Actor):
 
     def _act(self, now: float) -> None:
         self._woken = False
+        if now < self._pause_end:
+            return
         self.world.now = self.setup.start + math.floor(now)
         self.world.queues.second_pass.advance(self.world.now, self.world.factory.create)
         self._follow_nodes()
@@ -382,6 +391,7 @@ class QuotaQueues(Actor):
         self._report(job, JobStep.FINISHED if workload.has_quota else JobStep.WITHDRAWN, now)
         self._controllers.delete(workload)
         self._followed.pop(job.key, None)
+        self._evictions.pop(job.key, None)
         del self.jobs[job.key]
         for key in job.durations:
             self._places_by_first.pop(key, None)
@@ -394,7 +404,11 @@ class QuotaQueues(Actor):
     # Cycles.
 
     def _run_cycles(self, now: float) -> None:
-        """Run cycles until one changes nothing that one before has not tried."""
+        """Run cycles until one changes nothing that one before has not tried.
+
+        Workloads may evict each other without end. Where an evicted one has quota again at the same moment, the next
+        cycle is a second later, as in a cluster, so that the scheduler has its turn.
+        """
         cycle_tries = TriedCycles()
         for _ in range(MOST_CYCLES):
             checkpoint()
@@ -403,10 +417,14 @@ class QuotaQueues(Actor):
             self._controllers.settle(self._cycle)
             changed = self._follow_workloads(now)
             result = self._scheduler.run_cycle()
+            self._preemptors.update((record.key, record.preemptor) for record in self.world.log.preempted)
             self._controllers.settle(self._cycle)
             self._controllers.pass_checks()
             changed = self._follow_workloads(now) or changed
             if cycle_tries.is_over(result, changed=changed):
+                return
+            if now < self._pause_end:
+                self.context.schedule_action(self._pause_end, self._wake)
                 return
 
     def _follow_workloads(self, now: float) -> bool:
@@ -457,6 +475,8 @@ class QuotaQueues(Actor):
 
     def _start_job(self, job: QueuedJob, workload: Workload, now: float) -> None:
         self._set_limits(job, workload)
+        if self._evictions.get(job.key) == now:
+            self._pause_end = now + 1.0
         admission = workload.status.admission
         flavors = "" if admission is None else ", ".join(sorted(admission.flavors))
         self._report(job, JobStep.ADMITTED, now, flavors)
@@ -498,7 +518,9 @@ class QuotaQueues(Actor):
     def _stop_job(self, job: QueuedJob, workload: Workload, now: float) -> None:
         """End the pods of an evicted job; others come in their place, and wait."""
         job.is_stopping, job.is_running, job.reason = True, False, _eviction_reason(workload)
-        self._report(job, JobStep.EVICTED, now, job.reason)
+        preemptor = self._preemptors.pop(job.key, "") if job.reason in REASON_WORDS else ""
+        self._evictions[job.key] = now
+        self._report(job, JobStep.EVICTED, now, job.reason, preemptor)
         pods = self.context.pods
         for pod_set in job.pod_sets:
             for key in list(pod_set.open):
@@ -508,13 +530,13 @@ class QuotaQueues(Actor):
                     life.replaced = True
                     pods.evict_pod(life, BECAUSE.format(job.reason), now)
 
-    def _report(self, job: QueuedJob, step: JobStep, now: float, text: str = "") -> None:
+    def _report(self, job: QueuedJob, step: JobStep, now: float, text: str = "", preemptor: str = "") -> None:
         workload = self.world.workloads.get(job.key)
         queue = "" if workload is None else self._state.find_queue_name(workload)
         count = job.count
         if step is JobStep.ADMITTED:
             count = sum(pod_set.limit for pod_set in job.pod_sets)
-        self.context.report(JobReport(job.key, step, queue, job.priority, count, text), now)
+        self.context.report(JobReport(job.key, step, queue, job.priority, count, text, preemptor), now)
 
 
 def _first_key(life: PodLife) -> str:

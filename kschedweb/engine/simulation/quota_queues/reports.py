@@ -37,6 +37,8 @@ class JobReport:
     pods: int
     # The reason of an eviction in Kueue's word, and the flavors of an admission.
     text: str = ""
+    # The workload for which it is evicted; "" for none.
+    preemptor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

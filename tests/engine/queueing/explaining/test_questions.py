@@ -13,7 +13,9 @@ from kschedweb.engine.queueing.explaining.forecast import ForecastEnd
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_state
 from kschedweb.engine.queueing.explaining.quota_bars import list_trees
 from kschedweb.engine.queueing.explaining.remedies import RemedyKind
+from kschedweb.engine.queueing.workloads.submission import read_submission
 from tests.conformance.queueing import recorded
+from tests.support.queue_loops import BORROWING_LOOP
 
 # 2026-01-15T12:00:00Z
 NOW = 1768478400.0
@@ -213,3 +215,32 @@ def test_what_a_queue_lends_and_a_cohort_uses_is_in_the_tree() -> None:
     lendable = {name: node.bars[0].lendable for name, node in nodes.items()}
     assert lendable == {"team": 0, "cq-a": 0, "cq-b": 10_000, "cq-c": 0}
     assert nodes["team"].bars[0].used == 10_000
+
+
+def test_endless_preemption_is_found_ahead_of_time() -> None:
+    """Kueue's issues 3779 and 7101: the same victim is released, readmitted and preempted again."""
+    state = read_state(BORROWING_LOOP["objects"], NOW, uses_fair_sharing=False)
+    forecast = explain_workload(state, "default/big", run_seconds=3600.0).forecast
+    assert forecast is not None
+    (loop,) = forecast.loops
+    assert [(edge.preemptor, edge.victim, edge.reason) for edge in loop.edges] == [
+        ("default/big", "default/small", "InCohortReclaimWhileBorrowing")
+    ]
+
+
+def test_would_a_job_be_admitted_that_nobody_has_submitted() -> None:
+    """Kueue's issue 15614: the newest of its queue, beside those that are there."""
+    state = read_question("2833-who-is-ahead")
+    container = {"name": "main", "image": "a", "resources": {"requests": {"cpu": "500m"}}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "probe"},
+        "spec": {"parallelism": 2, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
+    }
+    submission = read_submission(job, state.objects, queue="lq-team")
+    answer = explain_workload(state.submit(submission), submission.key, run_seconds=600.0)
+    waiting = [f"default/waits-{number}" for number in (1, 0, 2, 3)]
+    assert sorted(item.key for item in answer.ahead) == sorted(waiting)
+    assert answer.verdict is WaitVerdict.BEHIND
+    assert "default/job-probe" not in state.world.workloads

@@ -70,6 +70,8 @@ class Diary(Observer):
     """Keeps what queues report, and when pods came to their nodes."""
 
     steps: list[tuple[float, str, JobStep, str]] = field(default_factory=list)
+    # When a job was evicted, and for which other one.
+    preemptions: list[tuple[float, str, str]] = field(default_factory=list)
     quotas: list[QuotaReport] = field(default_factory=list)
     bindings: dict[str, tuple[float, str]] = field(default_factory=dict)
     departures: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -77,6 +79,9 @@ class Diary(Observer):
     def reported(self, report: object, now: float) -> None:
         if isinstance(report, JobReport):
             self.steps.append((round(now, 1), report.job.partition("/")[2], report.step, report.text))
+            if report.preemptor:
+                victim, preemptor = (key.partition("/")[2] for key in (report.job, report.preemptor))
+                self.preemptions.append((round(now, 1), victim, preemptor))
         if isinstance(report, QuotaReport):
             self.quotas.append(report)
 

@@ -16,6 +16,7 @@ from tests.engine.simulation.quota_queues.building import (
     queue,
     simulate,
 )
+from tests.support.queue_loops import BORROWING_QUEUES, cohort
 
 QUEUES = [flavor(), queue("a", "4"), queue("b", "4"), local_queue("a"), local_queue("b")]
 ALONE = [flavor(), queue("a", "4", cohortName=""), local_queue("a")]
@@ -185,3 +186,19 @@ def test_jobs_of_the_base_keep_their_quota_and_get_pods_once_they_are_let_in() -
         "new-main-1": 60.0,
         "new-main-2": 60.0,
     }
+
+
+def test_jobs_that_evict_each_other_without_end_are_placed_in_between() -> None:
+    important = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+        "value": 10,
+    }
+    objects = [important, flavor(), cohort("near"), cohort("far"), *BORROWING_QUEUES, *nodes(6)]
+    jobs = [*job("big", "owner", 5, "2", priorityClassName="high"), *job("small", "neighbour", 2, "2", lasts=500.0)]
+    diary, _, _ = simulate(objects, jobs, end=100.0)
+    assert {(victim, preemptor) for _, victim, preemptor in diary.preemptions} == {("job-small", "job-big")}
+    # A grace period of 30 seconds, and a second until the next cycle.
+    assert [time for time, _, _ in diary.preemptions] == [0.0, 1.0, 31.0, 32.0, 62.0, 63.0, 93.0, 94.0]
+    assert diary.times("job-big", JobStep.ADMITTED) == []

@@ -8,12 +8,19 @@ import pytest
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies import ScenarioError, prepare_scenario, read_scenario
-from kschedweb.engine.studies.actors.queues.figures import count_evictions, find_log, list_courses, list_shares
+from kschedweb.engine.studies.actors.queues.figures import (
+    count_evictions,
+    find_log,
+    list_courses,
+    list_loops,
+    list_shares,
+)
 from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
 from tests.engine.simulation.quota_queues.building import QUEUE, flavor, local_queue, queue
 from tests.engine.studies.worlds import configuration
+from tests.support.queue_loops import BORROWING_QUEUES, cohort
 
 RECLAIMING = {"preemption": {"reclaimWithinCohort": "Any"}}
 
@@ -162,3 +169,27 @@ def test_jobs_of_each_priority_are_measured_beside_those_of_each_queue() -> None
         course.wait for course in waits.values() if course.priority == 0 and course.wait is not None
     ))  # fmt: skip
     assert measures["queue_wait_p99_priority_100"].label == "Time in queue at priority 100, 99th percentile"
+
+
+def test_jobs_that_evict_each_other_without_end_are_named() -> None:
+    high = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}}
+    big = add_job("big", "owner", 5, "2", "0s", "1h")
+    big["addWorkload"]["manifest"]["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
+    document = {
+        "name": "loop",
+        "objects": [{**high, "value": 10}, flavor(), cohort("near"), cohort("far"), *BORROWING_QUEUES],
+        "changes": [
+            {"addNodes": {"name": "n", "count": 6, "allocatable": {"cpu": "4", "memory": "8Gi"}}},
+            big,
+            add_job("small", "neighbour", 2, "2", "0s", "500s"),
+        ],
+        "queues": {},
+        "run": {"until": "200s"},
+    }
+    outcome = play(document)
+    log = find_log(outcome)
+    assert log is not None
+    (loop,) = list_loops(log)
+    assert loop.members == ("default/job-big", "default/job-small")
+    measures = {measure.name: measure.value for measure in compute_measures(outcome)}
+    assert measures["jobs_evicted_in_loops"] == loop.count == 14

@@ -51,6 +51,8 @@ class QueueLog:
     used_time: Floats
     used_line: Codes
     used: Ints
+    # Of each step: the job for which one is evicted, -1 for none; empty in runs that did not record it.
+    preemptor: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ class QueueRecorder(ActorRecorder):
     # Index of the latest job of a name.
     _latest: dict[str, int] = field(default_factory=dict)
     _job_names: list[str] = field(default_factory=list)
-    _steps: list[tuple[float, int, int, int, int]] = field(default_factory=list)
+    _steps: list[tuple[float, int, int, int, int, int]] = field(default_factory=list)
     _lines: dict[QuotaLine, int] = field(default_factory=dict)
     _levels: dict[int, int] = field(default_factory=dict)
     _changes: list[tuple[float, int, int]] = field(default_factory=list)
@@ -88,7 +90,8 @@ class QueueRecorder(ActorRecorder):
             self._job_names.append(report.job)
             self._jobs.append((self._encode("queues", report.queue), report.priority, report.pods))
         job = self._latest[report.job]
-        self._steps.append((now, job, report.step, report.pods, self._encode("texts", report.text)))
+        text, preemptor = self._encode("texts", report.text), self._latest.get(report.preemptor, -1)
+        self._steps.append((now, job, report.step, report.pods, text, preemptor))
 
     def _encode(self, kind: str, name: str) -> int:
         names = self._names.setdefault(kind, {})
@@ -103,7 +106,7 @@ class QueueRecorder(ActorRecorder):
         line_flavor = [self._encode("flavors", line.key.flavor) for line in self._lines]
         line_resource = [self._encode("resources", line.key.resource) for line in self._lines]
         job_queue, job_priority, job_pods = _split(self._jobs, 3)
-        time, job, step, pods, text = _split(self._steps, 5)
+        time, job, step, pods, text, preemptor = _split(self._steps, 6)
         used_time, used_line, used = _split(self._changes, 3)
         names = {
             kind: list(self._names.get(kind, ())) for kind in ("queues", "cohorts", "flavors", "resources", "texts")
@@ -128,6 +131,7 @@ class QueueRecorder(ActorRecorder):
             used_time=np.array(used_time, dtype=np.float64),
             used_line=_codes(used_line),
             used=np.array(used, dtype=np.int64),
+            preemptor=_codes(preemptor),
         )
         return {RECORD: log}
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import field
 
 import numpy as np
 
+from kschedweb.engine.queueing.preemption.preemption_loops import LoopStep, PreemptionLoop, WorkloadStep, find_loops
 from kschedweb.engine.queueing.quota.amounts import UNLIMITED
 from kschedweb.engine.simulation.quota_queues.reports import JobStep
 from kschedweb.engine.state.columns import Floats, Ints
@@ -123,6 +125,31 @@ def count_evictions(log: QueueLog) -> Counter[str]:
     """Return the number of evictions by reason."""
     evicted = log.text[log.step == JobStep.EVICTED].tolist()
     return Counter(log.texts[code] if code >= 0 else "" for code in evicted)
+
+
+def list_loops(log: QueueLog) -> list[PreemptionLoop]:
+    """Return the jobs that evict each other again and again, the most frequent ones first."""
+    return find_loops(_iterate_loop_steps(log))
+
+
+# Steps that a loop is made of, and those that end one.
+_LOOP_STEPS = {
+    JobStep.ADMITTED: LoopStep.ADMITTED,
+    JobStep.EVICTED: LoopStep.EVICTED,
+    JobStep.FINISHED: LoopStep.FINISHED,
+    JobStep.WITHDRAWN: LoopStep.FINISHED,
+}
+
+
+def _iterate_loop_steps(log: QueueLog) -> Iterator[WorkloadStep]:
+    if not log.preemptor.size:
+        return
+    columns = (log.time, log.job, log.step, log.text, log.preemptor)
+    for time, job, step, text, preemptor in zip(*(column.tolist() for column in columns), strict=True):
+        kind = _LOOP_STEPS.get(JobStep(step))
+        if kind is not None:
+            by = log.jobs[preemptor] if preemptor >= 0 else ""
+            yield WorkloadStep(time, log.jobs[job], kind, by, log.texts[text] if text >= 0 else "")
 
 
 def list_waits(courses: list[JobCourse]) -> Floats:

@@ -127,6 +127,12 @@ def _count_evictions(is_counted: Callable[[str], bool]) -> Callable[[RunFigures]
     return count
 
 
+def count_loop_evictions(run: RunFigures) -> float:
+    log = figures.find_log(run.outcome)
+    loops = [] if log is None else figures.list_loops(log)
+    return float(sum(edge.count for loop in loops for edge in loop.edges))
+
+
 def _quota_percent(amount: Callable[[figures.QuotaShare], float]) -> Callable[[RunFigures, str], float | None]:
     def percent(run: RunFigures, resource: str) -> float | None:
         log = figures.find_log(run.outcome)
@@ -208,6 +214,11 @@ _EVICTIONS = (
         "How often a job had to stop for another reason, such as a stopped queue.",
         QUEUE_EVICTIONS, Population.JOBS, Window.RUN, _count_evictions(lambda reason: reason not in PREEMPTIONS),
         QUEUED, like="jobs_evicted", happens=True,
+    ),
+    MeasureSpec(
+        "jobs_evicted_in_loops", "Jobs evicted in loops", JOBS, LOWER,
+        "How often a job had to stop for another one that evicts it again and again, while neither gets anywhere.",
+        QUEUE_EVICTIONS, Population.JOBS, Window.RUN, count_loop_evictions, QUEUED, like="jobs_evicted", happens=True,
     ),
 )  # fmt: skip
 _QUOTAS = (
