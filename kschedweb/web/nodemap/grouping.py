@@ -126,8 +126,8 @@ def make_named_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Re
 
 def make_column_groupings(columns: Mapping[str, Sequence[str]]) -> list[Grouping]:
     """Return a grouping by each of ``columns``, by its label, that has the value of each node; "" for none."""
-    found = (_group_values(label, list(values)) for label, values in columns.items())
-    return [grouping for grouping in found if grouping is not None]
+    groupings = (_group_values(label, list(values)) for label, values in columns.items())
+    return [grouping for grouping in groupings if grouping is not None]
 
 
 def make_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
@@ -157,9 +157,9 @@ def _first_labels(labels: Sequence[Mapping[str, str]], keys: Iterable[str]) -> l
     """Return ``_first_label`` of each node; key by key, which is faster for thousands of nodes."""
     values = [""] * len(labels)
     for key in keys:
-        found = [node_labels.get(key) for node_labels in labels]
-        if any(found):
-            values = [value or str(label or "") for value, label in zip(values, found, strict=True)]
+        column = [node_labels.get(key) for node_labels in labels]
+        if any(column):
+            values = [value or str(label or "") for value, label in zip(values, column, strict=True)]
         if all(values):
             break
     return values
