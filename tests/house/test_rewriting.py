@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.assertion import rewrite
@@ -19,7 +20,8 @@ def test_pytest_reads_what_was_compiled(
     path.write_text("def one():\n    number = 1\n    assert number == 2\n")
     compile_all(pytestconfig, [path])
     monkeypatch.delattr(rewrite, "_rewrite_test")
-    spec = importlib.util.spec_from_file_location("test_one", path, loader=pytestconfig.pluginmanager.rewrite_hook)
+    hook: Any = pytestconfig.pluginmanager.rewrite_hook
+    spec = importlib.util.spec_from_file_location("test_one", path, loader=hook)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -19,12 +19,12 @@ def copy_tables() -> None:
 
     SQLite's goes with the folder of this process, PostgreSQL's by ``drop_tables``.
     """
-    database, template = connection.settings_dict["TEST"]["NAME"], _template(connection.settings_dict["NAME"])
+    name = connection.settings_dict["NAME"]
+    database, template = connection.settings_dict["TEST"]["NAME"] or f"test_{name}", _template(name)
     if connection.vendor == "sqlite":
         folder = made_once("tables-sqlite", lambda new: _migrate(new / FILE))
         shutil.copyfile(folder / FILE, database)
     else:
-        database = connection.creation._get_test_db_name()
         made_once("tables-postgresql", lambda _: _make_template(template))
         _make_database(database, template)
     _use(database)
