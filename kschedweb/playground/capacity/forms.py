@@ -141,7 +141,7 @@ class QuestionForm(forms.Form):
 
 
 class _PodForm(QuestionForm):
-    asks = ("workload", "cpu", "memory", "other", "manifest")
+    asks: ClassVar[tuple[str, ...]] = ("workload", "cpu", "memory", "other", "manifest")
     workload = _workload_field()
     cpu = _cpu_field(_("CPU that each pod requests, such as 2 or 500m."))
     memory = _memory_field(_("Memory that each pod requests, such as 1Gi. A plain number is bytes."))
