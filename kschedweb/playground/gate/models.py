@@ -14,10 +14,39 @@ from kschedweb.playground.scenarios.models import ScenarioRevision
 from kschedweb.policies.validation import release_of_record
 
 
-class Gate(Inquiry):
+class TargetInquiry(Inquiry):
+    """A question about two policies on a cluster: that of ``snapshot``, or of ``revision``.
+
+    Labels remain when the objects that they name are deleted.
+    """
+
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
+    # Revision of a scenario.
+    revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
+    # Label of the cluster or scenario.
+    about = models.CharField(max_length=300)
+
+    objects = Covered("snapshot", "revision", visible_to_creator=True)
+
+    class Meta(Inquiry.Meta):
+        abstract = True
+
+    @property
+    def size(self) -> int:
+        """The bytes of the cluster's objects; 0 if it has no snapshot."""
+        snapshot = self.snapshot if self.revision is None else self.revision.snapshot
+        return 0 if snapshot is None else snapshot.size
+
+    @property
+    def private(self) -> bool:
+        """True if its job is not open to all: a private scenario, or objects that were sent."""
+        return self.snapshot is None if self.revision is None else self.revision.scenario.private
+
+
+class Gate(TargetInquiry):
     """A question to the gate. Its ``verdict`` never changes.
 
-    The cluster is that of ``snapshot``, ``revision`` or ``objects_given``. Documents are stored as they were judged.
+    The cluster may also be that of ``objects_given``. Documents are stored as they were judged.
     """
 
     # Labels of policy and baseline, such as "default@1".
@@ -29,11 +58,6 @@ class Gate(Inquiry):
     # "" for kube-scheduler's defaults.
     baseline_document = models.TextField(blank=True)
     baseline_process = models.JSONField(default=dict, db_default={})
-    # Label of the cluster or scenario.
-    about = models.CharField(max_length=300)
-    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    # Revision of a scenario.
-    revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
     # Gzipped JSON of objects that were sent; dropped once the verdict is known.
     objects_given = models.BinaryField(null=True)
     # Pods that are placed: all, or only pending ones.
@@ -45,8 +69,6 @@ class Gate(Inquiry):
     passed = models.BooleanField(null=True)
     # engine.studies.gate.gate.GateVerdict as plain data.
     verdict = models.JSONField(null=True)
-
-    objects = Covered("snapshot", "revision", visible_to_creator=True)
 
     @property
     def policy_title(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from django.db.models import Q
@@ -13,7 +13,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.selectors import snapshot_asked
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import JobState
-from kschedweb.playground.gate.models import Gate
+from kschedweb.playground.gate.models import Gate, TargetInquiry
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable_by
 from kschedweb.playground.scenarios.selectors import revision_get, scenario_get, scenario_list
 from kschedweb.web.errors import Conflict, NotFound, Unprocessable
@@ -28,16 +28,22 @@ if TYPE_CHECKING:
 MOST_CHOICES = 200
 # Columns that no page of this app needs.
 LARGE = ("policy_document", "baseline_document", "objects_given")
+LARGE_OF_TARGET = ("snapshot__content", "snapshot__resource_versions", "revision__text")
+TargetT = TypeVar("TargetT", bound=TargetInquiry)
+
+
+def open_to(user: User, rows: QuerySet[TargetT]) -> QuerySet[TargetT]:
+    """Return those of ``rows`` that are not on a scenario that is private to others."""
+    shared = readable_by(user, "revision__scenario")
+    # An empty condition means that ``user`` may read every scenario.
+    return rows.filter(shared | Q(revision=None)) if shared else rows
 
 
 def gate_list(user: User) -> QuerySet[Gate]:
     """Return the gates that ``user`` may see, newest first, without large fields: all but those on private
     scenarios."""
     listed = Gate.objects.select_related("job", "created_by", "snapshot__cluster", "revision__scenario")
-    listed = listed.defer(*LARGE, "snapshot__content", "snapshot__resource_versions", "revision__text")
-    shared = readable_by(user, "revision__scenario")
-    # An empty condition means that ``user`` may read every scenario.
-    return listed.filter(shared | Q(revision=None)) if shared else listed
+    return open_to(user, listed.defer(*LARGE, *LARGE_OF_TARGET))
 
 
 def gate_get(user: User, gate_id: UUID | str) -> Gate:

@@ -88,11 +88,11 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
         for policy, path in ((question.policy, "policy"), (question.baseline, "baseline")):
             configuration, _ = engine.load_configuration(policy, path)
             _no_secret(configuration.document, path)
+        gate = _new_gate(user, question)
         try:
-            verdict = _at_once(question)
+            verdict = _at_once(gate, question)
         except DeadlineExceeded:
             return gate_queue(user=user, question=question)
-    gate = _new_gate(user, question)
     return KIND.save_answered(gate, _gate_title(gate), _answer_fields(verdict), passed=verdict.passed)
 
 
@@ -135,10 +135,9 @@ def _no_secret(value: Any, path: str) -> None:
             _no_secret(inner, path)
 
 
-def _at_once(question: GateRequest) -> engine.GateVerdict:
+def _at_once(gate: Gate, question: GateRequest) -> engine.GateVerdict:
     """Return the verdict; raise DeadlineExceeded if a request cannot find it in time."""
-    cluster = question.revision.snapshot if question.revision is not None else question.snapshot
-    refuse_large(0 if cluster is None else cluster.size)
+    refuse_large(gate.size)
     prepared = _prepare_scenario(question)
     nodes, pods = engine.count_nodes_and_pods(prepared)
     if nodes * pods > AT_ONCE:
@@ -153,9 +152,8 @@ def gate_queue(*, user: User | None, question: GateRequest, id: UUID | None = No
     gate.pk = id or gate.pk
     if question.objects is not None:
         gate.objects_given = gzip.compress(json.dumps(question.objects).encode(), 6, mtime=0)
-    # A job about objects that were sent is private: they may be of a cluster that others may not see.
-    private = question.revision.scenario.private if question.revision else question.snapshot is None
-    return KIND.ask(gate, f"Gate: {_gate_title(gate)}", _gate_title(gate), private=private)
+    # Objects that were sent may be of a cluster that others may not see.
+    return KIND.ask(gate, f"Gate: {_gate_title(gate)}", _gate_title(gate), private=gate.private)
 
 
 def _new_gate(user: User | None, question: GateRequest) -> Gate:
@@ -221,16 +219,18 @@ def _prepare_scenario(question: GateRequest) -> PreparedScenario:
     if question.revision is not None:
         return scenarios.prepare_revision(question.revision, question.seed)
     if question.snapshot is not None:
-        taken_at = question.snapshot.taken_at.timestamp()
-        return engine.prepared_of(
-            snapshot_objects(question.snapshot),
-            place=question.place,
-            seed=question.seed,
-            now=taken_at,
-            utilisation=current_watermarks(question.snapshot.cluster, taken_at),
-            prices=table_of(question.snapshot.cluster),
-        )
+        return prepare_snapshot(question.snapshot, (question.place,), question.seed)[question.place]
     return engine.prepared_of(question.objects or [], place=question.place, seed=question.seed)
+
+
+def prepare_snapshot(snapshot: Snapshot, places: tuple[str, ...], seed: int) -> dict[str, PreparedScenario]:
+    """Return prepared scenarios of the cluster as it was then, by which pods they place (PENDING or ALL)."""
+    now, prices = snapshot.taken_at.timestamp(), table_of(snapshot.cluster)
+    objects, figures = snapshot_objects(snapshot), current_watermarks(snapshot.cluster, now)
+    return {
+        place: engine.prepared_of(objects, place=place, seed=seed, now=now, utilisation=figures, prices=prices)
+        for place in places
+    }
 
 
 @contextmanager

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from django.db import models
 
-from kschedweb.accounts.row_access import Covered
-from kschedweb.clusters.models import Snapshot
-from kschedweb.jobs.models import Inquiry
-from kschedweb.playground.scenarios.models import ScenarioRevision
+from kschedweb.playground.gate.models import TargetInquiry
 from kschedweb.policies.models import Revision
 
 
-class TriedChange(Inquiry):
-    """A change that was tried. Its answer, ``sentence`` and ``content``, never changes.
-
-    The cluster is that of ``snapshot`` or ``revision``. Labels remain when the objects that they name are deleted.
-    """
+class TriedChange(TargetInquiry):
+    """A change that was tried. Its answer, ``sentence`` and ``content``, never changes."""
 
     base = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     # Label of the base.
@@ -31,15 +25,8 @@ class TriedChange(Inquiry):
     started = models.JSONField(default=dict)
     # The change in a few words.
     change = models.CharField(max_length=500)
-    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    # Revision of the scenario on which the change was tried.
-    revision = models.ForeignKey(ScenarioRevision, null=True, on_delete=models.CASCADE, related_name="+")
-    # Label of the snapshot or scenario.
-    about = models.CharField(max_length=300)
     # A pod whose node the answer tells, as namespace/name; "" for none.
     pod = models.CharField(max_length=320, blank=True)
     sentence = models.TextField(blank=True)
     # The answer, which selectors.answer_of unpacks.
     content = models.BinaryField(null=True)
-
-    objects = Covered("snapshot", "revision", visible_to_creator=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Q
 from django.http import Http404
 
 from kschedweb.engine.json_types import Json
 from kschedweb.jobs.inquiries import unpack_answer
-from kschedweb.playground.scenarios.models import readable_by
+from kschedweb.playground.gate.selectors import LARGE_OF_TARGET, open_to
 from kschedweb.playground.trying.models import TriedChange
 
 if TYPE_CHECKING:
@@ -22,30 +21,24 @@ if TYPE_CHECKING:
 
 # Columns that lists do not load.
 LARGE = ("base_document", "document", "content")
-# Large columns of related rows, which no page of this app needs.
-ELSEWHERE = ("snapshot__content", "snapshot__resource_versions", "revision__text")
 
 
 def tried_list(user: User) -> QuerySet[TriedChange]:
     """Return the changes that ``user`` may see, newest first, without large fields."""
-    return _visible_to(user).defer(*LARGE, *ELSEWHERE, "base__document")
+    return _visible_to(user).defer(*LARGE, *LARGE_OF_TARGET, "base__document")
 
 
 def tried_get(user: User, tried_id: UUID | str) -> TriedChange:
     """Return a tried change with its large fields; raise ``Http404`` if ``user`` may see no such change."""
-    tried_change = _visible_to(user).defer(*ELSEWHERE).filter(pk=tried_id).first()
+    tried_change = _visible_to(user).defer(*LARGE_OF_TARGET).filter(pk=tried_id).first()
     if tried_change is None:
         raise Http404("There is no such tried change, or its scenario is not shared with you.")
     return tried_change
 
 
 def _visible_to(user: User) -> QuerySet[TriedChange]:
-    """Return the changes that ``user`` may see: all but those on scenarios that are private to others."""
     related = ("job", "created_by", "base__policy", "snapshot__cluster", "revision__scenario")
-    listed = TriedChange.objects.select_related(*related)
-    shared = readable_by(user, "revision__scenario")
-    # An empty condition means that ``user`` may read every scenario.
-    return listed.filter(shared | Q(revision=None)) if shared else listed
+    return open_to(user, TriedChange.objects.select_related(*related))
 
 
 def answer_of(tried_change: TriedChange) -> Json | None:

@@ -11,8 +11,7 @@ from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext
 
-from kschedweb.clusters.prices.selectors import sheet_get, table_of
-from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.clusters.prices.selectors import sheet_get
 from kschedweb.decisions import figures_in_force
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
@@ -21,7 +20,7 @@ from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.trying.policy_effect import play_both
 from kschedweb.jobs.inquiries import InquiryKind, Turn, pack_answer, refuse_large
 from kschedweb.playground.gate.invocation import about_scenario, about_snapshot
-from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, translate_errors
+from kschedweb.playground.gate.services import AT_ONCE, GateRequest, gate_ask, prepare_snapshot, translate_errors
 from kschedweb.playground.runs.run_policies import RunPolicy
 from kschedweb.playground.runs.services import comparison_start
 from kschedweb.playground.scenarios import selectors as scenarios
@@ -33,7 +32,6 @@ from kschedweb.policies.dialects import DIALECTS
 from kschedweb.policies.selectors import process_of_run
 from kschedweb.policies.services import content_checked, policy_create, revision_save
 from kschedweb.policies.validation import release_of_record
-from kschedweb.watermarks.selectors import current_watermarks
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
 from kschedweb.web.lru import LRU
 
@@ -112,9 +110,8 @@ def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
         try:
             return _save_answered(tried_change, _at_once(tried_change))
         except DeadlineExceeded:
-            title, revision = _change_title(tried_change), tried_change.revision
-            private = revision is not None and revision.scenario.private
-            return KIND.ask(tried_change, f"Try: {title}"[:200], title, private=private)
+            title = _change_title(tried_change)
+            return KIND.ask(tried_change, f"Try: {title}"[:200], title, private=tried_change.private)
 
 
 def change_preview(*, request: TryRequest) -> Json:
@@ -268,16 +265,7 @@ def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
         return {ALL: scenarios.prepare_revision(tried_change.revision, SEED)}
     if tried_change.snapshot is None:
         raise Unprocessable("The snapshot was deleted before there was an answer.")
-    taken_at = tried_change.snapshot.taken_at.timestamp()
-    objects, figures = (
-        snapshot_objects(tried_change.snapshot),
-        current_watermarks(tried_change.snapshot.cluster, taken_at),
-    )
-    prices = table_of(tried_change.snapshot.cluster)
-    return {
-        place: engine.prepared_of(objects, place=place, seed=SEED, now=taken_at, utilisation=figures, prices=prices)
-        for place in (PENDING, ALL)
-    }
+    return prepare_snapshot(tried_change.snapshot, (PENDING, ALL), SEED)
 
 
 def _at_once(tried_change: TriedChange, *, preview: bool = False) -> Json:
@@ -285,8 +273,7 @@ def _at_once(tried_change: TriedChange, *, preview: bool = False) -> Json:
 
     A ``preview`` explains the first moves only.
     """
-    cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
-    refuse_large(0 if cluster is None else cluster.size)
+    refuse_large(tried_change.size)
     key = None
     if tried_change.snapshot is not None:
         prices = sheet_get(tried_change.snapshot.cluster).version
