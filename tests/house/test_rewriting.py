@@ -1,4 +1,4 @@
-"""What is compiled before the processes of a run begin is what each of them reads."""
+"""Test modules are compiled once, before the processes of a run begin, as each of them would compile them."""
 
 from __future__ import annotations
 
