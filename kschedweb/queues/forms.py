@@ -63,7 +63,7 @@ class AdmissionForm(ForecastForm):
         label=_("With other quotas"),
         required=False,
         max_length=2000,
-        widget=forms.TextInput(attrs={"list": "quota-settings", "spellcheck": "false", "class": "wide"}),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "class": "wide"}),
         help_text=_("Such as team-b/on-demand/cpu/nominal=60, several with commas between."),
     )
 
