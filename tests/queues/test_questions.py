@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.explaining.explanation import explain_workload
+from kschedweb.engine.queueing.explaining.queue_state import read_state
 from kschedweb.queues import presentation
-from tests.engine.queueing.explaining.test_questions import read_question
+from tests.engine.queueing.explaining.test_questions import NOW, read_question
+from tests.support.queue_loops import BORROWING_LOOP, SHARE_LOOP
 
 
 @pytest.mark.parametrize(
@@ -35,3 +38,18 @@ def test_the_page_answers(question: str, workload: str, sentences: list[str]) ->
     answer = explain_workload(state, f"default/{workload}", run_seconds=600.0)
     page = str(presentation.describe_workload(answer, state))
     assert [sentence for sentence in sentences if sentence not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "workload", "sentence"),
+    [
+        (BORROWING_LOOP, "big", "default/big evicts default/small (borrowWithinCohort). The next cycle lets"),
+        (SHARE_LOOP, "newer", "default/newer evicts default/wide (fair sharing). The order of shares lets"),
+    ],
+    ids=["borrowing", "fair sharing"],
+)
+def test_the_page_names_the_loop_ahead_of_time_and_its_rule(scenario: Json, workload: str, sentence: str) -> None:
+    state = read_state(scenario["objects"], NOW, uses_fair_sharing=scenario["options"]["fairSharing"])
+    answer = explain_workload(state, f"default/{workload}", run_seconds=3600.0)
+    (loop,) = presentation.describe_workload(answer, state)["forecast"]["loops"]
+    assert sentence in loop

@@ -96,13 +96,14 @@ def elastic(user: User | None) -> ScenarioRevision:
     return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
 
 
-def queued(user: User | None) -> ScenarioRevision:
-    """A scenario of two queues: a borrower is evicted, and a job with quota fits no node."""
+def queued(user: User | None, *, loops: bool = False) -> ScenarioRevision:
+    """A scenario of two queues: a borrower is evicted, and a job with quota fits no node; or jobs that loop."""
     from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
-    from tests.engine.studies.actors.test_queues import make_document
+    from tests.engine.studies.actors.test_queues import make_document, make_looping_document
 
+    document = make_looping_document() if loops else make_document()
     row = Scenario.objects.create(name="queued", slug="queued", shared=True, created_by=user)
-    text = json.dumps(make_document() | {"name": "queued"}, indent=1)
+    text = json.dumps(document | {"name": "queued"}, indent=1)
     return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
 
 

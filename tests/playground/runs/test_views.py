@@ -240,6 +240,21 @@ def test_a_run_shows_its_quota_queues(client_as: Clients, api_as: Clients, edito
     assert (jobs[0]["job"], jobs[0]["evictions"]) == ("default/job-borrower", 1)
 
 
+def test_a_run_names_jobs_that_evict_each_other_without_end(client_as: Clients, api_as: Clients, editor: User) -> None:
+    run = seed_runs.run(editor, seed_runs.queued(editor, loops=True))
+    (loop,) = api_as("viewer").get(f"/api/v1/runs/{run.pk}/queues/").json()["loops"]
+    assert (loop["count"], loop["first_seconds"] < loop["last_seconds"]) == (14, True)
+    assert loop["evictions"] == [
+        {
+            "preemptor": "default/job-big",
+            "victim": "default/job-small",
+            "reason": "InCohortReclaimWhileBorrowing",
+            "count": 14,
+        }
+    ]
+    assert loop["sentence"] in text(client_as("editor").get(f"/runs/{run.pk}/"))
+
+
 def test_a_run_without_scaled_workloads_says_nothing_of_them(client_as: Clients, editor: User) -> None:
     page = client_as("editor").get(f"/runs/{seed_runs.run(editor).pk}/")
     assert not elements(page, "#scalings-title")

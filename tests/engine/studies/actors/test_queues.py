@@ -48,6 +48,24 @@ def make_document(**queues: Any) -> Json:
     }
 
 
+def make_looping_document() -> Json:
+    """A job that evicts a smaller one again and again, and never gets the room."""
+    high = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}}
+    big = add_job("big", "owner", 5, "2", "0s", "1h")
+    big["addWorkload"]["manifest"]["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
+    return {
+        "name": "loop",
+        "objects": [{**high, "value": 10}, flavor(), cohort("near"), cohort("far"), *BORROWING_QUEUES],
+        "changes": [
+            {"addNodes": {"name": "n", "count": 6, "allocatable": {"cpu": "4", "memory": "8Gi"}}},
+            big,
+            add_job("small", "neighbour", 2, "2", "0s", "500s"),
+        ],
+        "queues": {},
+        "run": {"until": "200s"},
+    }
+
+
 def play(document: Json) -> RunOutcome:
     prepared = prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0)
     return RunOutcome.decode(run_scenario(prepared, configuration()).encode())
@@ -172,21 +190,7 @@ def test_jobs_of_each_priority_are_measured_beside_those_of_each_queue() -> None
 
 
 def test_jobs_that_evict_each_other_without_end_are_named() -> None:
-    high = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}}
-    big = add_job("big", "owner", 5, "2", "0s", "1h")
-    big["addWorkload"]["manifest"]["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
-    document = {
-        "name": "loop",
-        "objects": [{**high, "value": 10}, flavor(), cohort("near"), cohort("far"), *BORROWING_QUEUES],
-        "changes": [
-            {"addNodes": {"name": "n", "count": 6, "allocatable": {"cpu": "4", "memory": "8Gi"}}},
-            big,
-            add_job("small", "neighbour", 2, "2", "0s", "500s"),
-        ],
-        "queues": {},
-        "run": {"until": "200s"},
-    }
-    outcome = play(document)
+    outcome = play(make_looping_document())
     log = find_log(outcome)
     assert log is not None
     (loop,) = list_loops(log)
