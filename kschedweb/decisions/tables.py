@@ -35,7 +35,7 @@ register_tables(
         (
             Column("name", _("Predicate")),
             Column("place", _("Place"), "number", value=lambda entry: entry.place or None),
-            Column("rejects", _("Rejects"), value="rule.plain_text"),
+            Column("rejects", _("Rejects"), value="rule.plain_text", form="translated_help"),
             *_RUNS,
         ),
         css="",

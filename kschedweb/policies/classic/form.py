@@ -29,6 +29,7 @@ from kschedweb.policies.classic.schema import ARGUMENTS, GENERAL, KINDS
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField
 from kschedweb.policies.editing.field_problems import Place, place_problems
+from kschedweb.policies.editing.help_translation import translate_help
 from kschedweb.policies.editing.switches import as_dict
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -245,7 +246,9 @@ def _build_row(
     if kind:
         row.help = ARGUMENTS[kind]["description"]
     elif described is not None:
-        row.help = f"Rejects {described.does}." if key == PREDICATES else described.does
+        row.help = described.does
+        if key == PREDICATES:
+            row.help = gettext("Rejects %(plainly)s.") % {"plainly": translate_help(described.plain_text)}
     if key != PREDICATES:
         current_weight = item.get("weight")
         row.weight = FormField(
