@@ -264,6 +264,8 @@ def _queue_pages(at: Places) -> dict[str, str]:
     cluster, queue, workload = split_queued(at)
     return {
         "queues:tree": f"/queues/?cluster={cluster}",
+        "queue-admission": f"/queues/admission/?cluster={cluster}",
+        "queue-admission:answer": f"/queues/admission/?cluster={cluster}&workload={workload}",
         "queue": f"/queues/{cluster}/{queue}/",
         "queue-workload": f"/queues/{cluster}/{workload}/",
     }
