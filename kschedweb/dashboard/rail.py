@@ -40,7 +40,10 @@ def list_cluster_entries() -> tuple[Entry, ...]:
             _("Pods"),
             icon="package",
             details=frozenset(
-                {"decision", "decision-answer", "pod-group", "pod-history", "queue", "queue-of-pod", "queue-workload"}
+                {
+                    *("decision", "decision-answer", "pod-group", "pod-history"),
+                    *("queue", "queue-admission", "queue-of-pod", "queue-workload"),
+                }
             ),
             tabs=(
                 Entry(_("Pending"), "pods", parameter=("pending", "true")),

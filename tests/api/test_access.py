@@ -30,7 +30,7 @@ PUBLIC |= {"account_login", "mfa_authenticate", "password-forgotten", "password-
 PUBLIC |= {"provider-begin", "provider-callback", "provider-backchannel"}
 # POSTs that viewers may send. They change nothing: a question whose words are too long for an address.
 QUESTIONS = {
-    "autoscaling", "autoscaling-groups",
+    "admission", "autoscaling", "autoscaling-groups",
     "capacity-buffer", "capacity-change", "capacity-drain", "capacity-fit", "capacity-gangs", "capacity-nodes",
     "descheduling", "load-aware-curves", "mcp", "plans",
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.engine.studies.measure.registry import specs_of
 from kschedweb.engine.studies.moves import dry_run
 from kschedweb.engine.studies.moves.repeated_cycles import Fight
-from kschedweb.jobs.answering import answer_task
+from kschedweb.jobs.inquiries import InquiryKind
 from kschedweb.playground.capacity import models as capacity
 from kschedweb.web import messages
 from kschedweb.web.languages import in_english
@@ -111,9 +110,9 @@ def sample_job_texts() -> set[str]:
         samples |= set(sampled(path, calls={"_step", "wrap_progress"}, place=1))
         samples |= set(sampled(path, calls={"job_progress"}, keyword="step"))
         samples |= set(sampled(path, calls={"job_start"}, keyword="title"))
-        samples |= set(re.findall(r'missing="([^"]+)"', path.read_text())) if path.name == "tasks.py" else set()
+        samples |= set(re.findall(r'missing="([^"]+)"', path.read_text())) if path.name == "services.py" else set()
         samples |= set(refusals(path, parameter_names={"step", "progress", "report_progress"}))
-    samples.add(signature(answer_task).parameters["missing"].default)
+    samples.add(InquiryKind.missing)
     return samples - ELSEWHERE
 
 

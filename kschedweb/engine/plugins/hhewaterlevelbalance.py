@@ -212,7 +212,7 @@ WINDOWS_STRUCT = Struct(
     "How much the mean over each window counts, in proportion.",
     tuple(
         StructField(
-            window, FLOAT64, f"Weight of the mean over {words}; 0 or left out: not counted.", minimum=0, usual=(0, 1)
+            window, FLOAT64, f"Weight of the mean over {words}; 0 or empty: not counted.", minimum=0, usual=(0, 1)
         )
         for window, words in (("15m", "15 minutes"), ("1h", "one hour"), ("1d", "one day"))
     ),
@@ -244,7 +244,7 @@ ARGS = args_struct(
         StructField(
             name,
             FLOAT64,
-            f"A fixed level for {resource}, in percent, in place of the cluster's own.",
+            f"A fixed level for {resource}, in percent, instead of the cluster's own.",
             pointer=True,
             minimum=0,
             maximum=100,

@@ -19,7 +19,7 @@ from kschedweb.web.translating import gettext_lazy as _
 MODE_WORDS = {
     Mode.OFF: _("Nothing is read and nothing is written."),
     Mode.SHADOW: _("What another scheduler decides is judged under the policy. Nothing is written to the cluster."),
-    Mode.EXTENDER: _("A kube-scheduler asks this site about its pods and goes on deciding and binding itself."),
+    Mode.EXTENDER: _("A kube-scheduler asks this site about its pods and still decides and binds itself."),
     Mode.SCHEDULING: _("Pods that name this scheduler are placed and bound from here."),
 }
 LIMITS = {

@@ -23,7 +23,7 @@ WORDS = (
     _("Pods of a service stay together."),
     # Which nodes a predicate rejects or a priority prefers, and notes.
     _("nodes that are not ready, out of disk, without network, or cordoned"),
-    _("It runs whatever the policy says, unless TaintNodesByCondition puts taints in its place."),
+    _("It runs under every policy, unless TaintNodesByCondition puts taints in its place."),
     _("cordoned nodes, unless the pod tolerates that"),
     _("A toleration of node.kubernetes.io/unschedulable:NoSchedule lets the pod pass."),
     _("what PodFitsResources, HostName, PodFitsHostPorts and MatchNodeSelector reject, with the reasons of all"),
@@ -49,9 +49,9 @@ WORDS = (
     ),
     _("nodes with a NoSchedule or NoExecute taint that is not tolerated"),
     _("nodes with a NoExecute taint that is not tolerated"),
-    _("It was meant in place of PodToleratesNodeTaints, for pods that do not care about NoSchedule."),
+    _("It was meant instead of PodToleratesNodeTaints, for pods that do not care about NoSchedule."),
     _("nodes that lack a label, or have it"),
-    _("With presence every label has to be there, whatever its value; without it none may be."),
+    _("With presence every label has to be there, with any value; without it none may be."),
     _("nodes whose labels differ from those of the node of a pod like this one"),
     _(
         "The first pod of a service settles the value of each label, those that come later follow; "
@@ -125,7 +125,7 @@ WORDS = (
     _("places of a label with fewer pods of the pod's first service"),
     _("It has the name that the policy gives it."),
     _("10 for nodes with the label, or without it"),
-    _("nodes by a label, whatever its value"),
+    _("nodes by a label, with any value"),
     # Formulas of priorities.
     _("0 where the node's annotation names the pod's controller, else 10"),
     _("10 × (1 − difference of the shares of CPU and memory); 0 where one is full"),

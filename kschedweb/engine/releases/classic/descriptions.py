@@ -107,7 +107,7 @@ PREDICATES = (
         "CheckNodeCondition",
         PREDICATE,
         "nodes that are not ready, out of disk, without network, or cordoned",
-        "It runs whatever the policy says, unless TaintNodesByCondition puts taints in its place.",
+        "It runs under every policy, unless TaintNodesByCondition puts taints in its place.",
         (reasons.NOT_READY, reasons.OUT_OF_DISK, reasons.NO_NETWORK, reasons.UNSCHEDULABLE),
     ),
     RuleDescription(
@@ -173,14 +173,14 @@ PREDICATES = (
         NO_EXECUTE,
         PREDICATE,
         "nodes with a NoExecute taint that is not tolerated",
-        "It was meant in place of PodToleratesNodeTaints, for pods that do not care about NoSchedule.",
+        "It was meant instead of PodToleratesNodeTaints, for pods that do not care about NoSchedule.",
         (reasons.TAINTS,),
     ),
     RuleDescription(
         "CheckNodeLabelPresence",
         PREDICATE,
         "nodes that lack a label, or have it",
-        "With presence every label has to be there, whatever its value; without it none may be.",
+        "With presence every label has to be there, with any value; without it none may be.",
         (reasons.LABEL_PRESENCE,),
         "labelsPresence",
         '{"labels": ["ssd"], "presence": true}',
@@ -362,7 +362,7 @@ PRIORITIES = (
         "It has the name that the policy gives it.",
         argument="labelPreference",
         shape='{"label": "ssd", "presence": true}',
-        prefers="nodes by a label, whatever its value",
+        prefers="nodes by a label, with any value",
     ),
 )
 DESCRIPTIONS = {description.name: description for description in (*PREDICATES, OF_1_9, *PRIORITIES)}

@@ -32,7 +32,7 @@ OUTCOMES = {
     Result.BOUND: gettext_noop("%(pod)s went to %(node)s"),
     Result.DENIED: gettext_noop("%(pod)s was denied on %(node)s"),
     Result.EXPIRED: gettext_noop("%(pod)s was not approved in time on %(node)s"),
-    Result.SUPERSEDED: gettext_noop("%(pod)s was decided on anew, after %(node)s"),
+    Result.SUPERSEDED: gettext_noop("%(pod)s was decided again, after %(node)s"),
     Result.FAILED: gettext_noop("%(pod)s could not be bound to %(node)s"),
 }
 
