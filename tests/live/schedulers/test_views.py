@@ -390,6 +390,10 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     assert page.context["title"] == title
     assert [candidate.node for candidate in page.context["best"]] == ["node-00001", "node-00002"]
     assert elements(page, "[data-not-kept]")
+    row.top = row.top[:1]
+    row.save()
+    page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/")
+    assert page.context["title"] == "web-0 went to node-00001: total 463"
     stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
     page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
     assert page.context["title"] == "stuck fits on no node: 0/30 nodes are available: 30 Insufficient cpu"

@@ -79,12 +79,13 @@ def _describe_total(decision: LiveDecision, ceiling: int) -> str:
         }
     if not top:
         return ""
-    arguments = {"total": top[0]["total"], "ceiling": ceiling, "margin": decision.margin, "plugin": _decided_by(top)}
-    total = (gettext("%(total)s of %(ceiling)s") if ceiling else gettext("total %(total)s")) % arguments
+    total = gettext("%(total)s of %(ceiling)s") if ceiling else gettext("total %(total)s")
+    score = total % {"total": top[0]["total"], "ceiling": ceiling}
     if len(top) < 2 or decision.margin is None:
-        return total
-    arguments |= {"score": total, "node": top[1]["node"], "nodes": format_count(decision.drawn or 0, "nodes")}
+        return score
+    arguments = {"score": score, "node": top[1]["node"], "margin": decision.margin, "plugin": _decided_by(top)}
     if decision.drawn:
+        arguments["nodes"] = format_count(decision.drawn, "nodes")
         message = gettext("%(score)s, drawn among %(nodes)s with the same total")
     elif decision.margin == 0:
         message = gettext("%(score)s, shared with %(node)s")
