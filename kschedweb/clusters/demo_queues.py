@@ -11,9 +11,8 @@ from kschedweb.clusters.demo_catalog import GPU, PENDING, POOL, tolerations_for
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.queueing.example_queue import ExampleQueue
 from kschedweb.engine.queueing.explaining.queue_state import QueueState, read_state
+from kschedweb.engine.queueing.workloads.labels import API_VERSION
 
-API_VERSION = "kueue.x-k8s.io/v1beta2"
-GATE = "kueue.x-k8s.io/admission"
 PRIORITIES = {"urgent": 1000, "normal": 100, "background": 0}
 # Flavor -> the pool of its nodes.
 FLAVORS = {"on-demand": "general", "spot": "spot", "gpu": "gpu"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kschedweb.clusters.importing.documents import MANIFEST, UntrustedTextError, documents_read
+from kschedweb.clusters.importing.documents import manifest_read
 from kschedweb.engine.queueing.explaining.queue_state import build_state
 from kschedweb.engine.queueing.workloads.labels import API_VERSION
 from kschedweb.engine.queueing.workloads.submission import SubmissionError, read_submission
@@ -104,13 +104,10 @@ def _change_settings(state: QueueState, text: str) -> QueueState:
 
 
 def _parse_manifest(text: str) -> Json:
-    try:
-        documents = documents_read(text, MANIFEST)
-    except UntrustedTextError as error:
-        raise ApplicationError.at("manifest", error.detail) from None
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
-    return documents[0]
+    manifest = manifest_read(text)
+    if not isinstance(manifest, dict):
+        raise ApplicationError.at("manifest", "Write one object; here are 1.")
+    return manifest
 
 
 def _describe_workload(query: AdmissionQuery) -> Json:

@@ -23,7 +23,7 @@ from kschedweb.queues import presentation, selectors
 from kschedweb.queues.forms import AdmissionForm, ForecastForm
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.heavy import heavy
-from kschedweb.web.pages import page_part
+from kschedweb.web.pages import LONGEST_ADDRESS, add_errors, filled_fields, page_part
 
 if TYPE_CHECKING:
     from django.http import HttpResponse
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE, MOST_LISTED = 50, 100
-# Characters that servers and proxies accept; a longer question has no address.
-LONGEST_ADDRESS = 8_000
 
 
 @heavy
@@ -127,13 +125,13 @@ def ask_admission(request: PageRequest) -> HttpResponse:
     elif form.is_valid():
         try:
             case, answer = selectors.ask_admission(snapshot, form.to_query())
-            address = f"{request.path}?{urlencode(choice | _filled_fields(form))}"
+            address = f"{request.path}?{urlencode(choice | filled_fields(form))}"
             # A question that is short enough gets an address that can be shared and loaded again.
             if request.method == "POST" and len(address) <= LONGEST_ADDRESS:
                 return redirect(address)
             context |= {"answer": presentation.describe_workload(answer, case.state), "replaced": case.replaced}
         except ApplicationError as error:
-            _add_errors(form, error)
+            add_errors(form, error, {"requests": "cpu"})
     if form.errors:
         status = 400
     context |= {
@@ -142,17 +140,6 @@ def ask_admission(request: PageRequest) -> HttpResponse:
         "local_queues": selectors.list_local_queues(snapshot)[:MOST_LISTED],
     }
     return render(request, "queues/admission.html", context, status=status)
-
-
-def _filled_fields(form: AdmissionForm) -> dict[str, str]:
-    return {name: form.data[name] for name in form.fields if form.data.get(name)}
-
-
-def _add_errors(form: AdmissionForm, error: ApplicationError) -> None:
-    """Show an error beside its field."""
-    for problem in error.errors or [{"path": "", "message": error.detail}]:
-        field = "cpu" if problem["path"] == "requests" else problem["path"]
-        form.add_error(field if field in form.fields else None, problem["message"])
 
 
 @heavy

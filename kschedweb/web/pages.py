@@ -1,8 +1,8 @@
-"""Helpers for views of pages: a mark for parts of pages, and the display of services' errors."""
+"""Helpers for views of pages: a mark for parts of pages, services' errors, and addresses of forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from django.contrib import messages
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from django.forms import BaseForm
     from django.http import HttpRequest
 
-
+# Characters of an address that servers and proxies accept.
+LONGEST_ADDRESS = 8_000
 Marked = TypeVar("Marked", bound=Callable[..., object])
 
 
@@ -23,10 +24,22 @@ def page_part(view: Marked) -> Marked:
     return view
 
 
-def add_errors(form: BaseForm, error: ApplicationError) -> None:
-    """Show a service's errors at their fields, and the others above the form."""
+def add_errors(form: BaseForm, error: ApplicationError, fields: Mapping[str, str] | None = None) -> None:
+    """Show a service's errors at their fields, and the others above the form.
+
+    With ``fields`` the first part of a path counts: it is called so, or as ``fields`` has it.
+    """
     for item in error.errors or [{"path": "", "message": error.detail}]:
-        form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
+        field = item["path"]
+        if fields is not None:
+            root = field.partition(".")[0]
+            field = fields.get(root, root)
+        form.add_error(field if field in form.fields else None, item["message"])
+
+
+def filled_fields(form: BaseForm) -> dict[str, str]:
+    """Return the fields of the form that are filled in, for an address."""
+    return {name: form.data[name] for name in form.fields if form.data.get(name)}
 
 
 def run_and_notify(request: HttpRequest, act: Callable[[], object], message: str) -> bool:

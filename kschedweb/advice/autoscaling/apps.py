@@ -12,7 +12,6 @@ class AutoscalingConfig(AppConfig):
     name = "kschedweb.advice.autoscaling"
 
     def ready(self) -> None:
-
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
         )

@@ -13,7 +13,6 @@ class MovesConfig(AppConfig):
     label = "descheduling"
 
     def ready(self) -> None:
-
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "descheduling")
         words = "descheduler evict rebalance drain move"
         actions.register_actions(

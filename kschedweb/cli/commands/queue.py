@@ -62,7 +62,7 @@ def _ask_admission(options: argparse.Namespace, session: CliSession, cluster: st
     if options.workload:
         body["workload"] = "/".join(_parse_workload(options, session))
     else:
-        (manifest,) = _read_manifests(options, session)
+        manifest = _read_manifest(options, session)
         body |= {"manifest": json.dumps(manifest), "queue": _parse_queue(options.queue, manifest)}
     if options.run_minutes:
         body["run_minutes"] = options.run_minutes
@@ -74,12 +74,12 @@ def ask_admission(session: CliSession, cluster: str, body: Json) -> Json:
     return dict(session.server.post("clusters", cluster, "admission", body=body).body)
 
 
-def _read_manifests(options: argparse.Namespace, session: CliSession) -> list[Json]:
+def _read_manifest(options: argparse.Namespace, session: CliSession) -> Json:
     namespace, slash, _ = options.queue.partition("/")
     manifests = read_manifests(options.filename, namespace if slash else session.resolve_namespace(options))
     if len(manifests) != 1:
         raise CommandError(f"-f {options.filename}: has {len(manifests)} objects; ask about one at a time")
-    return manifests
+    return manifests[0]
 
 
 def _parse_queue(queue: str, manifest: Json) -> str:

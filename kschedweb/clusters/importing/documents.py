@@ -57,6 +57,17 @@ class TextLimits:
 MANIFEST = TextLimits(size=32 * 1024, depth=40, nodes=4_000, yaml_size=32 * 1024)
 
 
+def manifest_read(text: str) -> Any:
+    """Return the one document in the text of a manifest. Raises ApplicationError at "manifest"."""
+    try:
+        documents = documents_read(text, MANIFEST)
+    except UntrustedTextError as error:
+        raise ApplicationError.at("manifest", error.detail) from None
+    if len(documents) != 1:
+        raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
+    return documents[0]
+
+
 def documents_read(data: str | bytes, limits: TextLimits) -> list[Any]:
     """Return the documents in ``data``: JSON (one or several, concatenated) or YAML (separated by ``---``)."""
     if len(data) > limits.size:

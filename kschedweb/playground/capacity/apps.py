@@ -12,8 +12,6 @@ class CapacityConfig(AppConfig):
     name = "kschedweb.playground.capacity"
 
     def ready(self) -> None:
-        # Imported here because models cannot be imported before the registry of apps is ready.
-
         pages = ("capacity-fit", "capacity-nodes", "capacity-drain", "capacity-gangs", "capacity-buffer")
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), *pages)
         actions.register_actions(

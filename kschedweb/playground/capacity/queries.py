@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kschedweb.clusters.importing.documents import MANIFEST, UntrustedTextError, documents_read
+from kschedweb.clusters.importing.documents import manifest_read
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import is_qualified_name
@@ -54,7 +54,8 @@ class PodQuery:
         if self.workload:
             return self._shape_from_snapshot(snapshot)
         try:
-            return pod_shape(self._parse_manifest() if self.manifest else self._pod_from_requests(), snapshot)
+            pod = extract_pod(manifest_read(self.manifest)) if self.manifest else self._pod_from_requests()
+            return pod_shape(pod, snapshot)
         except (ShapeError, ObjectError) as error:
             raise ApplicationError.at("manifest" if self.manifest else "requests", str(error)) from None
 
@@ -69,15 +70,6 @@ class PodQuery:
             raise ApplicationError.at("workload", f"The snapshot has no pod {self.workload}.") from None
         except (ShapeError, ObjectError) as error:
             raise ApplicationError.at("workload", str(error)) from None
-
-    def _parse_manifest(self) -> Any:
-        try:
-            documents = documents_read(self.manifest, MANIFEST)
-        except UntrustedTextError as error:
-            raise ApplicationError.at("manifest", error.detail) from None
-        if len(documents) != 1:
-            raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
-        return extract_pod(documents[0])
 
     def _pod_from_requests(self) -> Json:
         for name, amount in self.requests:

@@ -40,7 +40,7 @@ from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.exports import FORMATS, export_table
 from kschedweb.web.figures import Chart
 from kschedweb.web.nodemap.nodemap import MapChoice
-from kschedweb.web.pages import page_part
+from kschedweb.web.pages import LONGEST_ADDRESS, add_errors, filled_fields, page_part
 from kschedweb.web.tables import RowTable
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ FIELDS = {
     "topology_key": "topology",
     "lost": "nodes",
 }
-# Characters that servers and proxies accept; a longer question is answered by a job instead.
-LONGEST_ADDRESS = 8_000
 
 
 @dataclass(frozen=True)
@@ -230,7 +228,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
             answer = _try_answer(request.user, snapshot, revision, query)
             context |= _answer_context(snapshot, revision, query, answer)
             if request.method == "POST":
-                address = f"{request.path}?{context['scope_query']}&{urlencode(_filled_fields(form))}"
+                address = f"{request.path}?{context['scope_query']}&{urlencode(filled_fields(form))}"
                 # A quick answer gets an address that can be shared and loaded again.
                 if answer is None or len(address) > LONGEST_ADDRESS:
                     question = services.question_ask(
@@ -240,7 +238,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
                 return redirect(address)
             context["later"] = answer is None
         except ApplicationError as error:
-            _add_errors(form, error)
+            add_errors(form, error, FIELDS)
             status = error.status
             context["running"] = find_unanswered(Question, request.user) if isinstance(error, Conflict) else None
     return _render_page(request, page, form, snapshot, revision, answer, context, status)
@@ -281,18 +279,6 @@ def _try_answer(user: User, snapshot: Snapshot, revision: Revision, query: Capac
         return services.answer_at_once(user=user, snapshot=snapshot, revision=revision, query=query)
     except DeadlineExceeded:
         return None
-
-
-def _filled_fields(form: forms.Form) -> dict[str, str]:
-    """Return the fields of the form that are filled in."""
-    return {name: form.data[name] for name in form.fields if form.data.get(name)}
-
-
-def _add_errors(form: forms.Form, error: ApplicationError) -> None:
-    for problem in error.errors or [{"path": "", "message": error.detail}]:
-        field = problem["path"].partition(".")[0]
-        field = FIELDS.get(field, field)
-        form.add_error(field if field in form.fields else None, problem["message"])
 
 
 def _search_names(form: forms.Form, snapshot: Snapshot) -> None:

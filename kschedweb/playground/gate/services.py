@@ -53,7 +53,7 @@ KIND = InquiryKind(
     related=("snapshot__cluster", "revision__scenario"),
     parameter="gate",
     result="gate",
-    tell=lambda gate: {"verdict": (gate.verdict or {})["verdict"]},
+    tell=lambda gate: {"verdict": (gate.verdict or {}).get("verdict", "")},
     missing="The gate was deleted before there was a verdict.",
 )
 # Held while a request of this process computes a verdict.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.engine.json_types import Json
@@ -31,6 +29,7 @@ from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
 from kschedweb.engine.queueing.workloads.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.workloads.requests import RequestOptions
+from kschedweb.engine.queueing.workloads.status_json import format_time
 from kschedweb.engine.queueing.workloads.submission import Submission, SubmissionError
 from kschedweb.engine.queueing.workloads.workload import Workload, WorkloadOrdering
 from kschedweb.engine.queueing.workloads.workload_info import InfoFactory, WorkloadInfo
@@ -119,9 +118,8 @@ class QueueState:
         It takes the place of the one that the same job has already. Raises SubmissionError.
         """
         metadata = submission.workload["metadata"]
-        moment = datetime.fromtimestamp(math.floor(self.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         # Of equally old ones Kueue takes the lower UID first, and nobody has submitted this one before.
-        identity = {"creationTimestamp": moment, "uid": _LAST_UID}
+        identity = {"creationTimestamp": format_time(self.now), "uid": _LAST_UID}
         workload = {**submission.workload, "metadata": {**metadata, **identity}}
         local_queue = self.world.local_queues.get(f"{metadata['namespace']}/{workload['spec']['queueName']}")
         listed = self.objects if local_queue is None else self._list_objects(local_queue.cluster_queue)

@@ -14,6 +14,7 @@ from kschedweb.engine.objects.json_access import (
     get_string,
     get_string_map,
 )
+from kschedweb.engine.objects.kinds import KUEUE
 from kschedweb.engine.queueing.gates import DEFAULT_GATES
 from kschedweb.engine.queueing.quota.objects import get_name, get_namespace
 from kschedweb.engine.queueing.workloads.labels import (
@@ -115,8 +116,8 @@ class _Reader:
 
     def _take_workload(self, raw: Json) -> Json:
         """Return a Workload as it is when it is created: without status and identity."""
-        if not str(raw.get("apiVersion", "")).startswith("kueue.x-k8s.io/"):
-            supported = ("kueue.x-k8s.io/v1beta1", API_VERSION)
+        if not str(raw.get("apiVersion", "")).startswith(f"{KUEUE}/"):
+            supported = (f"{KUEUE}/v1beta1", API_VERSION)
             raise SubmissionError([unsupported("apiVersion", str(raw.get("apiVersion", "")), supported).text])
         if not get_name(raw):
             raise SubmissionError([required("metadata.name", "name or generateName is required").text])
