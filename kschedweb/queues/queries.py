@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PODS = 100_000
 # Name of a workload that is described by its requests alone.
-DESCRIBED = "described"
+DESCRIBED = "your-workload"
 
 
 @dataclass(frozen=True)
